@@ -1,0 +1,4 @@
+package io.holdfast.device;
+
+/** Placeholder. */
+public final class RegionDescriptor { private RegionDescriptor() {} }

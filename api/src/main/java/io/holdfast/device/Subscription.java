@@ -1,0 +1,8 @@
+package io.holdfast.device;
+
+/** Ends a subscription. */
+public interface Subscription extends AutoCloseable {
+  /** No call starts after this returns. Idempotent. */
+  @Override
+  void close();
+}

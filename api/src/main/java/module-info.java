@@ -1,0 +1,18 @@
+/**
+ * Holdfast's interfaces for engines and vendors, and the logic they share.
+ */
+module io.holdfast.api {
+  requires static org.jspecify;
+
+  exports io.holdfast;
+  exports io.holdfast.copy;
+  exports io.holdfast.device;
+  exports io.holdfast.error;
+  exports io.holdfast.host;
+  exports io.holdfast.layout;
+  exports io.holdfast.pin;
+  exports io.holdfast.pool;
+  exports io.holdfast.spi;
+
+  uses io.holdfast.spi.BackendProvider;
+}
