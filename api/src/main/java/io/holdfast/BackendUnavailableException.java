@@ -3,8 +3,10 @@ package io.holdfast;
 import io.holdfast.error.Category;
 import io.holdfast.error.HoldfastException;
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
 
 /** No backend could be selected. */
+@SuppressWarnings("exports") // naming @Nullable binds nobody to have it
 public final class BackendUnavailableException extends HoldfastException {
   @Serial private static final long serialVersionUID = 1L;
 
@@ -17,14 +19,16 @@ public final class BackendUnavailableException extends HoldfastException {
    * @param wanted what could not be had, in one sentence without a full stop
    * @param remedy what to do
    * @param transcript everything tried
+   * @param cause what was thrown, where something was
    */
-  public BackendUnavailableException(String wanted, String remedy, Transcript transcript) {
+  public BackendUnavailableException(
+      String wanted, String remedy, Transcript transcript, @Nullable Throwable cause) {
     super(
         Category.UNAVAILABLE,
         "Backends.select",
         wanted,
         remedy + "\n" + transcript.describe().stripTrailing(),
-        null);
+        cause);
     this.transcript = transcript;
   }
 
