@@ -38,12 +38,7 @@ public record Shortfall(List<Limit> limits) {
    * @param remedy the command or key that raises it
    */
   public record Limit(
-      String name,
-      OptionalInt node,
-      long unitBytes,
-      long needed,
-      long available,
-      String remedy) {
+      String name, OptionalInt node, long unitBytes, long needed, long available, String remedy) {
     /**
      * How much is missing.
      *

@@ -1,8 +1,18 @@
 package io.holdfast.internal.host;
+
 import io.holdfast.host.PlacementReceipt;
+
 /** Placeholder. */
-public final class ReceiptJson { private ReceiptJson() {}
-  /** Placeholder.
+public final class ReceiptJson {
+  private ReceiptJson() {}
+
+  /**
+   * Placeholder.
+   *
    * @param r receipt
-   * @return json */
-  public static String of(PlacementReceipt r) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); } }
+   * @return json
+   */
+  public static String of(PlacementReceipt r) {
+    return io.holdfast.internal.Placeholder.value();
+  }
+}

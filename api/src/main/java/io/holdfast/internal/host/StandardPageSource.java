@@ -1,14 +1,47 @@
 package io.holdfast.internal.host;
-import io.holdfast.host.*; import io.holdfast.internal.core.CoreBackend; import java.lang.foreign.MemorySegment; import java.nio.file.Path; import java.util.*;
+
+import io.holdfast.host.*;
+import io.holdfast.internal.core.CoreBackend;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.*;
+
 /** Placeholder. */
 public final class StandardPageSource implements PageSource {
-  /** Placeholder.
-   * @param backend whose kernel */
+  /**
+   * Placeholder.
+   *
+   * @param backend whose kernel
+   */
   public StandardPageSource(CoreBackend backend) {}
-  @Override public HostRegion map(HostRequest request) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  @Override public HostRegion mapInBackground(HostRequest request) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  @Override public HostRegion adopt(MemorySegment foreign) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  @Override public SharedRegion share(SharedRequest request, int rank) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  @Override public List<String> reapStale(Path directory) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  @Override public Optional<Shortfall> check(HostRequest request) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
+
+  @Override
+  public HostRegion map(HostRequest request) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
+
+  @Override
+  public HostRegion mapInBackground(HostRequest request) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
+
+  @Override
+  public HostRegion adopt(MemorySegment foreign) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
+
+  @Override
+  public SharedRegion share(SharedRequest request, int rank) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
+
+  @Override
+  public List<String> reapStale(Path directory) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
+
+  @Override
+  public Optional<Shortfall> check(HostRequest request) {
+    throw io.holdfast.internal.Placeholder.here();
+  }
 }
