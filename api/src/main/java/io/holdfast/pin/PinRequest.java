@@ -57,8 +57,7 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest around(BlockLayout layout) {
-    return new PinRequest(
-        Optional.of(layout), cuts, sliceBytes, ignoredBounds, pacing, onFailure);
+    return new PinRequest(Optional.of(layout), cuts, sliceBytes, ignoredBounds, pacing, onFailure);
   }
 
   /**
@@ -78,8 +77,7 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest sliceBytes(long bytes) {
-    return new PinRequest(
-        around, cuts, OptionalLong.of(bytes), ignoredBounds, pacing, onFailure);
+    return new PinRequest(around, cuts, OptionalLong.of(bytes), ignoredBounds, pacing, onFailure);
   }
 
   /**
