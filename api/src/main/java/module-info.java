@@ -1,6 +1,4 @@
-/**
- * Holdfast's interfaces for engines and vendors, and the logic they share.
- */
+/** Holdfast's interfaces for engines and vendors, and the logic they share. */
 module io.holdfast.api {
   requires static org.jspecify;
 

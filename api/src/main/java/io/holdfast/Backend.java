@@ -72,8 +72,8 @@ public interface Backend extends AutoCloseable {
   }
 
   /**
-   * Opens a device on an engine's own context, by its raw handle: no second context is paid for, and
-   * kernels of both can overlap. The engine keeps it alive.
+   * Opens a device on an engine's own context, by its raw handle: no second context is paid for,
+   * and kernels of both can overlap. The engine keeps it alive.
    *
    * @param device one of {@link #devices()}
    * @param contextHandle the context
@@ -88,6 +88,13 @@ public interface Backend extends AutoCloseable {
    * @return the page source
    */
   PageSource pageSource();
+
+  /**
+   * What was opened from it and is not closed, for leak checks.
+   *
+   * @return names, oldest first; empty when nothing is left
+   */
+  List<String> stillOpen();
 
   /**
    * Closes what was opened from it, newest first. Idempotent.

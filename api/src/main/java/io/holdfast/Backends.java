@@ -123,8 +123,7 @@ public final class Backends {
     }
     String variable = Optional.ofNullable(System.getenv(VARIABLE)).orElse("").strip();
     if (!variable.isEmpty()) {
-      return Optional.of(
-          new Named(variable, "the environment variable " + VARIABLE + " names it"));
+      return Optional.of(new Named(variable, "the environment variable " + VARIABLE + " names it"));
     }
     return Optional.empty();
   }
@@ -167,12 +166,7 @@ public final class Backends {
       Found found, String because, Transcript transcript) {
     Availability.Unavailable no = (Availability.Unavailable) found.entry().availability();
     return new BackendUnavailableException(
-        "backend '"
-            + found.entry().id()
-            + "' cannot be used ("
-            + because
-            + "): "
-            + no.reason(),
+        "backend '" + found.entry().id() + "' cannot be used (" + because + "): " + no.reason(),
         no.remedy(),
         transcript,
         no.cause().orElse(null));
@@ -220,8 +214,7 @@ public final class Backends {
       Found found, Optional<String> variant, String because, Transcript seen) {
     BackendProvider provider = found.provider();
     String name = found.entry().id() + variant.map(one -> ":" + one).orElse("");
-    Transcript transcript =
-        new Transcript(seen.entries(), Optional.of(new Choice(name, because)));
+    Transcript transcript = new Transcript(seen.entries(), Optional.of(new Choice(name, because)));
     Backend backend;
     try {
       backend = variant.isPresent() ? provider.open(variant.get()) : provider.open();

@@ -61,8 +61,8 @@ public interface Device extends AutoCloseable {
   DeviceEvent newEvent();
 
   /**
-   * An engine's stream by its raw handle, as a point of order; copies run on streams of ours. It may
-   * belong to any context of this device.
+   * An engine's stream by its raw handle, as a point of order; copies run on streams of ours. It
+   * may belong to any context of this device.
    *
    * @param streamHandle the driver's handle
    * @return the stream, left to its owner when closed

@@ -67,7 +67,9 @@ public record Transcript(List<Entry> entries, Optional<Choice> chosen) {
     StringBuilder text = new StringBuilder();
     for (Entry entry : entries) {
       text.append(entry.id());
-      entry.kind().ifPresent(kind -> text.append(kind == BackendKind.SIMULATOR ? " (simulated)" : ""));
+      entry
+          .kind()
+          .ifPresent(kind -> text.append(kind == BackendKind.SIMULATOR ? " (simulated)" : ""));
       text.append(" from ").append(entry.artifact()).append('\n');
       for (Attempt attempt : entry.attempts()) {
         text.append("    tried ").append(attempt.what()).append(": ");

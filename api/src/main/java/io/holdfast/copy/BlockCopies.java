@@ -10,8 +10,8 @@ import java.util.Objects;
 /**
  * Pairs of a device block and a host slot; the same pairs serve a store and a load.
  *
- * <p>Reusable: a submission copies what it needs before it returns. Not for several threads at once.
- * Ids are checked against the two sides at submission, not here.
+ * <p>Reusable: a submission copies what it needs before it returns. Not for several threads at
+ * once. Ids are checked against the two sides at submission, not here.
  */
 public final class BlockCopies {
   private long[] deviceBlocks;

@@ -9,8 +9,8 @@ import java.util.Optional;
  * @param path fixed, or empty to let measurements decide
  * @param maxKernelBlocks most thread blocks the KERNEL path may take from others, positive
  * @param priority of the copy streams, as the driver counts; out of range is clamped
- * @param maxBatchEntries most descriptors of one driver call, positive; the driver's own limit binds
- *     too
+ * @param maxBatchEntries most descriptors of one driver call, positive; the driver's own limit
+ *     binds too
  * @param timing whether the device's time is measured
  */
 public record CopyOptions(
@@ -48,8 +48,7 @@ public record CopyOptions(
    * @return the copy
    */
   public CopyOptions path(CopyPath always) {
-    return new CopyOptions(
-        Optional.of(always), maxKernelBlocks, priority, maxBatchEntries, timing);
+    return new CopyOptions(Optional.of(always), maxKernelBlocks, priority, maxBatchEntries, timing);
   }
 
   /**

@@ -3,8 +3,8 @@ package io.holdfast.device;
 /**
  * A point that an engine records itself.
  *
- * <p>Waiting for one of ours that was never recorded is an {@link IllegalStateException}: drivers call
- * it done. A wrapped one is the engine's word that it is recorded.
+ * <p>Waiting for one of ours that was never recorded is an {@link IllegalStateException}: drivers
+ * call it done. A wrapped one is the engine's word that it is recorded.
  */
 public interface DeviceEvent extends DevicePoint, AutoCloseable {
   /**

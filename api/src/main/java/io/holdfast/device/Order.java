@@ -6,8 +6,9 @@ import java.util.List;
 /**
  * When a copy may start, and who may touch the blocks afterwards.
  *
- * <p>A store takes any order; a load takes only a {@link TwoSided} one. Orders are values: made once,
- * used for every submission; "now" is the moment of submission. Applying one allocates nothing.
+ * <p>A store takes any order; a load takes only a {@link TwoSided} one. Orders are values: made
+ * once, used for every submission; "now" is the moment of submission. Applying one allocates
+ * nothing.
  */
 public abstract sealed class Order {
   private final List<DeviceStream> streams;

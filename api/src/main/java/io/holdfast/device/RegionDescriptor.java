@@ -1,4 +1,6 @@
 package io.holdfast.device;
 
 /** Placeholder. */
-public final class RegionDescriptor { private RegionDescriptor() {} }
+public final class RegionDescriptor {
+  private RegionDescriptor() {}
+}

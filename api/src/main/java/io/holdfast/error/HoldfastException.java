@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Root of everything Holdfast throws that is not plain misuse of the API.
  *
- * <p>The message has what failed, the numbers, and the remedy, in that order. Programs branch on the
- * type and on {@link #category()}, never on the text.
+ * <p>The message has what failed, the numbers, and the remedy, in that order. Programs branch on
+ * the type and on {@link #category()}, never on the text.
  */
 @SuppressWarnings("exports") // naming @Nullable binds nobody to have it
 public abstract class HoldfastException extends RuntimeException {
@@ -33,11 +33,7 @@ public abstract class HoldfastException extends RuntimeException {
    * @param cause the error below, where there is one
    */
   protected HoldfastException(
-      Category category,
-      String operation,
-      String what,
-      String remedy,
-      @Nullable Throwable cause) {
+      Category category, String operation, String what, String remedy, @Nullable Throwable cause) {
     super(remedy.isEmpty() ? what : what + ". " + remedy, cause);
     this.category = Objects.requireNonNull(category, "category");
     this.operation = Objects.requireNonNull(operation, "operation");

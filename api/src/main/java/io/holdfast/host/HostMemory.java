@@ -8,8 +8,8 @@ public interface HostMemory {
    * Exactly the logical bytes.
    *
    * @return a view; use after the region was closed is an {@link IllegalStateException}
-   * @throws NotPopulatedException before every page is there, unless pages were asked to
-   *     come lazily
+   * @throws NotPopulatedException before every page is there, unless pages were asked to come
+   *     lazily
    */
   MemorySegment segment();
 

@@ -12,7 +12,8 @@ import java.util.Objects;
  * @param logicalBytes what views will show, positive
  * @param pages what backs them
  * @param numa where they lie
- * @param placement REQUIRE: the receipt must agree; PREFER: it may differ and says so; OFF: not asked
+ * @param placement REQUIRE: the receipt must agree; PREFER: it may differ and says so; OFF: not
+ *     asked
  * @param limits what a shortfall of memory that can grow means
  * @param touch when pages become real
  * @param fork what a child process sees

@@ -8,8 +8,8 @@ import java.util.Objects;
  *
  * @param name the same in every rank; letters, digits, dot, dash and underscore, no path
  * @param ranks how many come
- * @param perRank what each rank wants; slices are whole backing pages, names lie in the directory of
- *     its page kind or in the system's shared memory
+ * @param perRank what each rank wants; slices are whole backing pages, names lie in the directory
+ *     of its page kind or in the system's shared memory
  * @param patience how long to wait for the others
  */
 public record SharedRequest(String name, int ranks, HostRequest perRank, Duration patience) {

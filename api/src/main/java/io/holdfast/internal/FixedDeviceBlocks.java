@@ -85,7 +85,8 @@ public final class FixedDeviceBlocks implements DeviceBlocks {
                 + device.ordinal());
       }
       long bytes = plane.memory().byteSize();
-      count = Math.min(count, bytes < partBytes ? 0 : (bytes - partBytes) / plane.strideBytes() + 1);
+      count =
+          Math.min(count, bytes < partBytes ? 0 : (bytes - partBytes) / plane.strideBytes() + 1);
     }
     if (count == 0) {
       throw new IllegalArgumentException("the shortest plane holds no block");

@@ -3,8 +3,8 @@ package io.holdfast.pin;
 import io.holdfast.layout.BlockShape;
 
 /**
- * The host side of copies: slots for blocks. Holdfast orders copies on one slot itself: a load waits
- * for the store that fills it, a store for the loads that still read it.
+ * The host side of copies: slots for blocks. Holdfast orders copies on one slot itself: a load
+ * waits for the store that fills it, a store for the loads that still read it.
  *
  * <p>Safe from any thread. Made by {@link PinnedRegion#blocks} and by copy engines only.
  */

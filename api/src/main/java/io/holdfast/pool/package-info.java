@@ -1,6 +1,6 @@
 /**
- * The one-call facade for engines: region, pins and route in one object. It adds no behaviour of its
- * own.
+ * The one-call facade for engines: region, pins and route in one object. It adds no behaviour of
+ * its own.
  */
 @NullMarked
 package io.holdfast.pool;

@@ -9,9 +9,10 @@ import java.util.Set;
  *
  * @param pinModel what registering does to pages
  * @param bounds known limits of one registration call, each with its reason; may be empty
- * @param maxRegisteredBytes most bytes of all registrations together; {@link Long#MAX_VALUE} where no
- *     limit is known
- * @param warnRegisteredAboveBytes total above which users are warned; {@link Long#MAX_VALUE} for never
+ * @param maxRegisteredBytes most bytes of all registrations together; {@link Long#MAX_VALUE} where
+ *     no limit is known
+ * @param warnRegisteredAboveBytes total above which users are warned; {@link Long#MAX_VALUE} for
+ *     never
  * @param alias whether device addresses of registered memory can differ from the host's
  * @param quirks what the driver needs beyond the plain protocol
  */

@@ -215,6 +215,11 @@ public final class CoreBackend implements Backend {
   }
 
   @Override
+  public List<String> stillOpen() {
+    return root.namesAbove();
+  }
+
+  @Override
   public PageSource pageSource() {
     root.requireOpen();
     return pageSource;

@@ -252,8 +252,7 @@ public final class CoreDevice implements Device {
     if (Long.compareUnsigned(end, known.endAddress()) > 0) {
       throw new IllegalArgumentException(
           "%d bytes at 0x%x reach %d bytes beyond the allocation of %d bytes at 0x%x"
-              .formatted(
-                  bytes, address, end - known.endAddress(), known.bytes(), known.address()));
+              .formatted(bytes, address, end - known.endAddress(), known.bytes(), known.address()));
     }
     return new Segment(info, address, bytes, place);
   }
@@ -271,8 +270,7 @@ public final class CoreDevice implements Device {
   /** Its place in the tree; it also answers for memory that was wrapped. */
   private static final class Place extends Standing implements SegmentOwner {
     private final CoreDevice device;
-    private final UseCount uses =
-        new UseCount();
+    private final UseCount uses = new UseCount();
 
     Place(CoreDevice device) {
       super(device.toString(), device.backend.standing());

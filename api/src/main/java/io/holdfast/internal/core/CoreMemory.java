@@ -86,7 +86,9 @@ public final class CoreMemory implements DeviceMemory {
 
     Allocation(CoreDevice device, DeviceRange range) {
       super(
-          "device allocation of " + range.bytes() + " bytes at 0x"
+          "device allocation of "
+              + range.bytes()
+              + " bytes at 0x"
               + Long.toHexString(range.address()),
           device.standing());
       this.device = device;

@@ -79,8 +79,8 @@ public final class CoreStream extends Standing implements DeviceStream {
   }
 
   /**
-   * Makes later work on a stream wait for what is on this one now. Allocates nothing. Two threads may
-   * do so at once: a later record only makes the wait longer.
+   * Makes later work on a stream wait for what is on this one now. Allocates nothing. Two threads
+   * may do so at once: a later record only makes the wait longer.
    *
    * @param waiter port of the waiting stream's device
    * @param stream who waits

@@ -20,7 +20,8 @@ public final class Workers implements AutoCloseable {
    * @param name in front of a number
    */
   public Workers(String name) {
-    ThreadFactory factory = Thread.ofPlatform().name("holdfast-" + name + "-", 0).daemon().factory();
+    ThreadFactory factory =
+        Thread.ofPlatform().name("holdfast-" + name + "-", 0).daemon().factory();
     threads = Executors.newCachedThreadPool(factory);
   }
 

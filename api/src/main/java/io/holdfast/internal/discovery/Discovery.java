@@ -26,7 +26,9 @@ public final class Discovery {
   /** A loader whose every step fails is given up after that many failures in a row. */
   private static final int FAILURES_IN_A_ROW = 50;
 
-  /** A class whose initialiser failed answers later only that it failed; the first cause is kept. */
+  /**
+   * A class whose initialiser failed answers later only that it failed; the first cause is kept.
+   */
   private static final Map<Class<?>, WeakReference<Throwable>> FIRST_CAUSES = new WeakHashMap<>();
 
   private final List<Found> found = new ArrayList<>();
@@ -87,8 +89,7 @@ public final class Discovery {
     look(providers, "module layer");
   }
 
-  private void look(
-      Iterator<ServiceLoader.Provider<BackendProvider>> providers, String where) {
+  private void look(Iterator<ServiceLoader.Provider<BackendProvider>> providers, String where) {
     int failures = 0;
     while (failures < FAILURES_IN_A_ROW) {
       ServiceLoader.Provider<BackendProvider> next;

@@ -1,23 +1,52 @@
 package io.holdfast.internal.extensible;
-import io.holdfast.device.*; import io.holdfast.internal.core.CoreDevice;
+
+import io.holdfast.device.*;
+import io.holdfast.internal.core.CoreDevice;
+
 /** Placeholder. */
-public final class ExtensibleRegions { private ExtensibleRegions() {}
-  /** Placeholder.
+public final class ExtensibleRegions {
+  private ExtensibleRegions() {}
+
+  /**
+   * Placeholder.
+   *
    * @param device whose
    * @param request what
-   * @return region */
-  public static ExtensibleRegion reserve(CoreDevice device, ExtensibleRequest request) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  /** Placeholder.
+   * @return region
+   */
+  public static ExtensibleRegion reserve(CoreDevice device, ExtensibleRequest request) {
+    return io.holdfast.internal.Placeholder.value();
+  }
+
+  /**
+   * Placeholder.
+   *
    * @param device whose
    * @param request what
-   * @return bytes */
-  public static long granuleBytes(CoreDevice device, ExtensibleRequest request) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  /** Placeholder.
+   * @return bytes
+   */
+  public static long granuleBytes(CoreDevice device, ExtensibleRequest request) {
+    return io.holdfast.internal.Placeholder.value();
+  }
+
+  /**
+   * Placeholder.
+   *
    * @param device whose
-   * @return support */
-  public static Support support(CoreDevice device) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); }
-  /** Placeholder.
+   * @return support
+   */
+  public static Support support(CoreDevice device) {
+    return io.holdfast.internal.Placeholder.value();
+  }
+
+  /**
+   * Placeholder.
+   *
    * @param device whose
    * @param descriptor which
-   * @return region */
-  public static ImportedRegion importRegion(CoreDevice device, RegionDescriptor descriptor) { throw new io.holdfast.error.UnsupportedException("PLACEHOLDER", "not there yet", ""); } }
+   * @return region
+   */
+  public static ImportedRegion importRegion(CoreDevice device, RegionDescriptor descriptor) {
+    return io.holdfast.internal.Placeholder.value();
+  }
+}

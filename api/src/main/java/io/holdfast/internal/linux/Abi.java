@@ -19,21 +19,21 @@ record Abi(Numbers numbers, OpenFlags openFlags, Optional<StructLayout> stat) {
   static final Abi X86_64 =
       new Abi(
           new Numbers(5, 186, 217, 237, 238, 239, 262, 279, 319, 434, 438),
-          new OpenFlags(0x1_0000, 0x2_0000),
+          new OpenFlags(0x1_0000, 0x2_0000, 0x41_0000),
           Optional.of(LibcLayouts.STAT_X86_64));
 
   /** 64-bit Arm. */
   static final Abi AARCH64 =
       new Abi(
           new Numbers(80, 178, 61, 235, 237, 236, 79, 239, 279, 434, 438),
-          new OpenFlags(0x4000, 0x8000),
+          new OpenFlags(0x4000, 0x8000, 0x40_4000),
           Optional.of(LibcLayouts.STAT_AARCH64));
 
   /** Any other. */
   static final Abi UNKNOWN =
       new Abi(
           new Numbers(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-          new OpenFlags(0, 0),
+          new OpenFlags(0, 0, 0),
           Optional.empty());
 
   /** The architecture by its Java name, as in the system property os.arch. */
@@ -70,5 +70,5 @@ record Abi(Numbers numbers, OpenFlags openFlags, Optional<StructLayout> stat) {
       int pidfdGetfd) {}
 
   /** Flags of open that differ between architectures, by their header names. */
-  record OpenFlags(int directory, int nofollow) {}
+  record OpenFlags(int directory, int nofollow, int tmpfile) {}
 }

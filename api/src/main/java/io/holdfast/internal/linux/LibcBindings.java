@@ -65,7 +65,6 @@ final class LibcBindings {
   static final int O_CREAT = 0x40;
   static final int O_EXCL = 0x80;
   static final int O_CLOEXEC = 0x8_0000;
-  static final int __O_TMPFILE = 0x40_0000; // O_TMPFILE is this and O_DIRECTORY
   static final int F_ADD_SEALS = 1033;
   static final int F_SEAL_SEAL = 0x1;
   static final int F_SEAL_SHRINK = 0x2;

@@ -270,8 +270,8 @@ public final class LinuxHostKernel implements HostKernel {
 
   @Override
   public FileHandle openNameless(DirectoryHandle directory) {
-    int nameless = LibcBindings.__O_TMPFILE | abi.openFlags().directory();
-    return new FileHandle(openat(directory.descriptor(), ".", LibcBindings.O_RDWR | nameless));
+    int flags = LibcBindings.O_RDWR | abi.openFlags().tmpfile();
+    return new FileHandle(openat(directory.descriptor(), ".", flags));
   }
 
   @Override

@@ -93,22 +93,28 @@ public abstract class Standing implements AutoCloseable {
   }
 
   /**
-   * How many things stand on this.
+   * What stands on this, directly or not.
    *
-   * @return open ones
+   * @return names, oldest first
    */
-  public final int standingAbove() {
+  public final List<String> namesAbove() {
     TREE.lock();
     try {
-      return above.size();
+      Set<Standing> found = new LinkedHashSet<>();
+      collect(this, found);
+      found.remove(this);
+      return found.stream()
+          .sorted(Comparator.comparingLong((Standing one) -> one.birth))
+          .map(Standing::name)
+          .toList();
     } finally {
       TREE.unlock();
     }
   }
 
   /**
-   * Lets nobody begin a new use; the counterpart of {@link #reopen}. Called once for each attempt to
-   * close, with no lock held.
+   * Lets nobody begin a new use; the counterpart of {@link #reopen}. Called once for each attempt
+   * to close, with no lock held.
    */
   protected void shut() {}
 

@@ -1,0 +1,209 @@
+package io.holdfast.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The command as a script sees it: exit code, standard output, the rest. */
+final class CommandTest {
+  @TempDir Path folder;
+
+  private record Run(int code, String out, String err) {
+    JsonNode json() {
+      try {
+        return Console.json().readTree(out);
+      } catch (JsonProcessingException wrong) {
+        throw new AssertionError("no JSON on standard output: " + out, wrong);
+      }
+    }
+  }
+
+  private static Run run(String... arguments) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int code = Holdfast.run(arguments, new PrintWriter(out), new PrintWriter(err));
+    return new Run(code, out.toString(), err.toString());
+  }
+
+  @Test
+  void backends_shows_every_backend_and_ends_well_when_one_is_usable() {
+    Run run = run("backends", "--json");
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    assertEquals(
+        List.of("cpu-sim", "cuda", "hip"),
+        run.json().path("backends").findValuesAsText("id").stream().sorted().toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "fly",
+        "soak --bytes 1GB",
+        "soak --bytes 0",
+        "soak --bytes",
+        "soak --block-bytes 2MiB --bytes 1MiB",
+        "soak --pages 3MB",
+        "soak --pages huge",
+        "soak --numa bind:",
+        "soak --numa bind:x",
+        "soak --numa inherit:0",
+        "soak --numa weighted:0",
+        "soak --threads 0",
+        "soak --ranks 0",
+        "soak --forks -1",
+        "soak --seconds -1",
+        "soak --seconds nan",
+        "soak --pages base --directory /dev/shm",
+        "plan",
+        "plan --bytes 1GiB",
+        "plan --geometry no-such-file.json",
+        "plan --bytes 1MiB --block-bytes 2MiB --page 4096 --limit 1GiB",
+        "plan --bytes 1MiB --block-bytes 4096 --page 3000 --limit 1GiB",
+        "plan --bytes 1MiB --block-bytes 4096 --page 4096 --limit 4095"
+      })
+  void what_makes_no_sense_is_one_clear_line_and_2(String line) {
+    Run run = run(line.isEmpty() ? new String[0] : line.split(" "));
+
+    assertEquals(ExitCode.USAGE, run.code(), run.err());
+    assertTrue(run.err().startsWith("holdfast: "), run.err());
+    assertFalse(run.err().contains("\tat "), run.err());
+    assertEquals("", run.out());
+  }
+
+  @Test
+  void every_given_case_of_the_plan_file_is_reproduced() throws IOException {
+    Path file = Path.of("../api/src/test/resources/registration-plans.json");
+    JsonNode expected = Console.json().readTree(file.toFile()).path("cases");
+
+    Run run = run("plan", "--geometry", file.toString(), "--json");
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    JsonNode answers = run.json();
+    assertEquals(52, answers.size());
+    for (int i = 0; i < expected.size(); i++) {
+      JsonNode want = expected.get(i);
+      JsonNode got = answers.get(i);
+      String name = want.path("name").asText();
+      assertEquals(name, got.path("name").asText());
+      assertEquals(want.path("infeasibleAt"), got.path("infeasibleAt"), name);
+      assertEquals(want.path("registrations"), got.path("registrations"), name);
+      assertEquals(want.path("pageCutsOnly"), got.path("pageCutsOnly"), name);
+      JsonNode cuts = want.path("cuts");
+      if (cuts.isArray()) {
+        assertEquals(cuts, got.path("cuts"), name);
+      } else if (cuts.isObject()) {
+        assertEquals(cuts.path("first"), got.path("cuts").get(0), name);
+        assertEquals(
+            cuts.path("last"), got.path("cuts").get(got.path("cuts").size() - 1), name);
+      } else {
+        assertTrue(got.path("cuts").isMissingNode(), name + " is infeasible and has cuts");
+      }
+      assertTrue(got.path("default").path("registrations").asLong() > 0, name);
+      assertTrue(got.path("default").path("cuts").isArray(), name);
+    }
+  }
+
+  @Test
+  void an_infeasible_plan_ends_with_3_and_says_what_would_work() {
+    Run run =
+        run("plan", "--bytes", "300GiB", "--block-bytes", "73728", "--page", "1GiB", "--limit",
+            "1GiB");
+
+    assertEquals(ExitCode.INFEASIBLE, run.code());
+    assertTrue(run.out().contains("infeasible"), run.out());
+    assertTrue(run.out().contains("would work"), run.out());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{",
+        "[]",
+        "{\"cases\": []}",
+        "[1]",
+        "{\"mappedBytes\": 4096}",
+        "{\"mappedBytes\": \"4096\", \"backingPageBytes\": 4096, \"maxRegistrationBytes\": 4096}",
+        "{\"mappedBytes\": 1e30, \"backingPageBytes\": 4096, \"maxRegistrationBytes\": 4096}",
+        "{\"mappedBytes\": 4096, \"backingPageBytes\": 4096, \"maxRegistrationBytes\": 4096,"
+            + " \"planes\": {}}",
+        "{\"mappedBytes\": 4096, \"backingPageBytes\": 4096, \"maxRegistrationBytes\": 4096,"
+            + " \"planes\": [{\"offset\": 0, \"strideBytes\": 0, \"blocks\": 1}]}",
+        "{\"mappedBytes\": 4096, \"backingPageBytes\": 4096, \"maxRegistrationBytes\": 4096} {}"
+      })
+  void a_geometry_that_makes_no_sense_is_one_clear_line_and_2(String text) throws IOException {
+    Path file = Files.writeString(folder.resolve("geometry.json"), text);
+
+    Run run = run("plan", "--geometry", file.toString());
+
+    assertEquals(ExitCode.USAGE, run.code(), run.err());
+    assertFalse(run.err().contains("\tat "), run.err());
+  }
+
+  @Test
+  void soak_moves_blocks_and_reports_all_that_was_asked_for() {
+    Run run =
+        run("soak", "--backend", "cpu-sim", "--bytes", "4MiB", "--block-bytes", "20000",
+            "--seconds", "0.3", "--forks", "3", "--json");
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    JsonNode found = run.json();
+    assertEquals("cpu-sim", found.path("backend").asText());
+    assertTrue(found.path("simulated").asBoolean());
+    assertEquals("base pages", found.path("pages").asText());
+    assertEquals((4 << 20) / 20000 * 20000, found.path("logicalBytes").asLong());
+    assertEquals(0, found.path("mappedBytes").asLong() % 4096);
+    assertEquals(found.path("mappedBytes"), found.path("registeredBytes"));
+    assertTrue(found.path("registrations").asLong() >= 1);
+    assertTrue(found.path("readyMillis").asDouble() > 0);
+    assertTrue(found.path("roundTrips").asLong() > 0);
+    assertTrue(found.path("bytesMoved").asLong() >= 2 * 20000 * found.path("roundTrips").asLong());
+    assertTrue(found.path("gbps").path("d2h").asDouble() > 0);
+    assertTrue(found.path("gbps").path("h2d").asDouble() > 0);
+    assertEquals(0, found.path("mismatches").asLong(-1));
+    assertEquals(3, found.path("forks").asLong());
+    assertEquals(0, found.path("leaks").asLong(-1));
+    assertEquals(1, found.path("ranks").size());
+  }
+
+  @Test
+  void soak_runs_with_a_block_of_one_byte_and_a_pool_of_one_block() {
+    assertEquals(
+        ExitCode.OK,
+        run("soak", "--backend", "cpu-sim", "--bytes", "1", "--block-bytes", "1", "--seconds", "0")
+            .code());
+  }
+
+  @Test
+  void soak_names_an_unknown_backend_and_ends_with_1() {
+    Run run = run("soak", "--backend", "abacus");
+
+    assertEquals(ExitCode.FAILED, run.code());
+    assertTrue(run.err().contains("abacus"), run.err());
+    assertTrue(run.err().contains("cpu-sim"), "the transcript is missing: " + run.err());
+  }
+
+  @Test
+  void soak_refuses_pages_that_are_not_there_with_the_shortfall() {
+    Run run =
+        run("soak", "--backend", "cpu-sim", "--pages", "2MB", "--bytes", "16TiB", "--seconds", "0");
+
+    assertEquals(ExitCode.FAILED, run.code());
+    assertTrue(run.err().contains("8388608"), "the needed pages are missing: " + run.err());
+    assertTrue(run.err().contains("nr_hugepages"), "the remedy is missing: " + run.err());
+  }
+}

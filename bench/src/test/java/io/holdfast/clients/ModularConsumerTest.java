@@ -1,0 +1,120 @@
+package io.holdfast.clients;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.holdfast.Backends;
+import io.holdfast.spi.BackendProvider;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An engine that is a module, on a machine that has neither jcuda nor jspecify. */
+final class ModularConsumerTest {
+  private static final String MAIN =
+      """
+      package consumer;
+
+      import io.holdfast.Backend;
+      import io.holdfast.Backends;
+      import io.holdfast.Device;
+      import io.holdfast.device.DeviceAllocation;
+
+      public final class Main {
+        public static void main(String[] arguments) {
+          System.out.println("module " + Backends.class.getModule().getName());
+          System.out.println(Backends.discover().describe());
+          try (Backend backend = Backends.select("cpu-sim");
+              Device device = backend.open(0);
+              DeviceAllocation memory = device.memory().allocate(4096)) {
+            System.out.println("allocated " + memory.segment().byteSize());
+          }
+        }
+      }
+      """;
+
+  @TempDir Path folder;
+
+  @Test
+  void a_modular_consumer_compiles_and_runs_on_the_module_path() throws Exception {
+    List<Path> artifacts = artifacts();
+    assertTrue(artifacts.size() >= 4, "api and three backends, not " + artifacts);
+    Javac.Outcome compiled =
+        Javac.compile(
+            folder,
+            List.of("-Xlint:all", "-Werror", "-p", Javac.artifactOf(Backends.class).toString()),
+            Map.of(
+                "consumer/Main.java",
+                MAIN,
+                "module-info.java",
+                "module consumer { requires io.holdfast.api; }"));
+    assertTrue(compiled.succeeded(), compiled::errors);
+
+    String output =
+        run(
+            "--enable-native-access=io.holdfast.api,io.holdfast.backend.cuda,io.holdfast.backend.hip",
+            "-p",
+            path(Stream.concat(Stream.of(folder), artifacts.stream())),
+            "-m",
+            "consumer/consumer.Main");
+
+    assertTrue(output.contains("module io.holdfast.api"), output);
+    assertTrue(output.contains("allocated 4096"), output);
+    for (String backend : List.of("cuda", "hip", "cpusim")) {
+      assertTrue(output.contains("module io.holdfast.backend." + backend), output);
+    }
+  }
+
+  @Test
+  void the_same_runs_on_the_class_path() throws Exception {
+    Javac.Outcome compiled =
+        Javac.compile(
+            folder,
+            List.of("-cp", Javac.artifactOf(Backends.class).toString()),
+            Map.of("consumer/Main.java", MAIN));
+    assertTrue(compiled.succeeded(), compiled::errors);
+
+    String output =
+        run(
+            "--enable-native-access=ALL-UNNAMED",
+            "-cp",
+            path(Stream.concat(Stream.of(folder), artifacts().stream())),
+            "consumer.Main");
+
+    assertTrue(output.contains("module null"), output);
+    assertTrue(output.contains("allocated 4096"), output);
+  }
+
+  private static List<Path> artifacts() {
+    List<Path> artifacts = new ArrayList<>();
+    artifacts.add(Javac.artifactOf(Backends.class));
+    ServiceLoader.load(BackendProvider.class).stream()
+        .map(provider -> Javac.artifactOf(provider.type()))
+        .distinct()
+        .forEach(artifacts::add);
+    return artifacts;
+  }
+
+  private static String path(Stream<Path> entries) {
+    return entries.map(Path::toString).collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static String run(String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), output);
+    return output;
+  }
+}
