@@ -1,15 +1,13 @@
 package io.holdfast.internal.portable;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -20,8 +18,9 @@ import java.util.stream.Stream;
  * @param root the folder that paths start from
  */
 public record TextTree(Path root) {
-  private static final int FIRST_READ_BYTES = 8192;
-
+  // The files of /proc/sys answer the first read only, so it must be large enough for all of it.
+  // Files.readAllBytes begins with one byte where a file says that it is empty, as these do.
+  private static final int BUFFER_BYTES = 64 * 1024;
 
   /**
    * Reads a text whole; bytes that are not UTF-8 are replaced.
@@ -31,25 +30,16 @@ public record TextTree(Path root) {
    * @throws IllegalArgumentException where the path steps upwards
    */
   public Optional<String> text(String path) {
-    try (FileChannel file = FileChannel.open(resolve(path), StandardOpenOption.READ)) {
-      return Optional.of(new String(readWhole(file), StandardCharsets.UTF_8));
+    try (InputStream in = Files.newInputStream(resolve(path))) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      byte[] buffer = new byte[BUFFER_BYTES];
+      for (int read = in.read(buffer); read > 0; read = in.read(buffer)) {
+        bytes.write(buffer, 0, read);
+      }
+      return Optional.of(bytes.toString(StandardCharsets.UTF_8));
     } catch (IOException absent) {
       return Optional.empty();
     }
-  }
-
-  /**
-   * Files of sysctl give their number to the first read and end there, however little that read took;
-   * {@code Files.readAllBytes} begins with one byte where a file says that it is empty.
-   */
-  private static byte[] readWhole(FileChannel file) throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocate(FIRST_READ_BYTES);
-    while (file.read(buffer) >= 0) {
-      if (!buffer.hasRemaining()) {
-        buffer = ByteBuffer.allocate(2 * buffer.capacity()).put(buffer.flip());
-      }
-    }
-    return Arrays.copyOf(buffer.array(), buffer.position());
   }
 
   /**

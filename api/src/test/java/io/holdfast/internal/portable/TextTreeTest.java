@@ -2,6 +2,8 @@ package io.holdfast.internal.portable;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernels;
@@ -54,6 +56,17 @@ class TextTreeTest {
     Files.write(root.resolve("mounts"), new byte[] {'a', (byte) 0xFF, 'b'});
 
     assertEquals(Optional.of("a\uFFFDb"), new TextTree(root).text("mounts"));
+  }
+
+  @Test
+  void aTextOfProcSysIsReadWholeAlthoughItAnswersOneReadOnly() {
+    Path setting = Path.of("/proc/sys/kernel/pid_max");
+    assumeTrue(Files.isReadable(setting), "needs " + setting);
+
+    // The least that Linux takes is 301, so a single digit is a text cut short.
+    String text = new TextTree(Path.of("/")).text(setting.toString()).orElseThrow();
+
+    assertTrue(text.strip().matches("[0-9]{3,}"), text);
   }
 
   @Test
