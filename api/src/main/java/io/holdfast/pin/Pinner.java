@@ -12,7 +12,8 @@ public interface Pinner {
    * @param request how
    * @return the pins
    * @throws NoPlanException no legal plan exists; nothing was touched
-   * @throws io.holdfast.error.DriverException a range was refused; all went back
+   * @throws PinException a range was refused and all went back, or a limit forbids it and the
+   *     driver was not asked
    */
   PinnedRegion pin(HostMemory memory, PinRequest request);
 
@@ -23,6 +24,7 @@ public interface Pinner {
    * @param request how
    * @return the pins so far
    * @throws NoPlanException no legal plan exists; nothing was touched
+   * @throws PinException a limit forbids it; the driver was not asked
    */
   PinnedRegion pinInBackground(HostMemory memory, PinRequest request);
 

@@ -30,7 +30,7 @@ public final class StandardCopyEngine implements CopyEngine {
     device.standing().requireOpen();
     HostBlocks inner = host;
     while (inner instanceof SlotsHolder holder) {
-      inner = holder.slots();
+      inner = holder.held();
     }
     if (!blocks.shape().equals(inner.shape())) {
       throw new IllegalArgumentException(

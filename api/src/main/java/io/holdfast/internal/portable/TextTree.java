@@ -2,10 +2,14 @@ package io.holdfast.internal.portable;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -16,6 +20,8 @@ import java.util.stream.Stream;
  * @param root the folder that paths start from
  */
 public record TextTree(Path root) {
+  private static final int FIRST_READ_BYTES = 8192;
+
 
   /**
    * Reads a text whole; bytes that are not UTF-8 are replaced.
@@ -25,11 +31,25 @@ public record TextTree(Path root) {
    * @throws IllegalArgumentException where the path steps upwards
    */
   public Optional<String> text(String path) {
-    try {
-      return Optional.of(new String(Files.readAllBytes(resolve(path)), StandardCharsets.UTF_8));
+    try (FileChannel file = FileChannel.open(resolve(path), StandardOpenOption.READ)) {
+      return Optional.of(new String(readWhole(file), StandardCharsets.UTF_8));
     } catch (IOException absent) {
       return Optional.empty();
     }
+  }
+
+  /**
+   * Files of sysctl give their number to the first read and end there, however little that read took;
+   * {@code Files.readAllBytes} begins with one byte where a file says that it is empty.
+   */
+  private static byte[] readWhole(FileChannel file) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(FIRST_READ_BYTES);
+    while (file.read(buffer) >= 0) {
+      if (!buffer.hasRemaining()) {
+        buffer = ByteBuffer.allocate(2 * buffer.capacity()).put(buffer.flip());
+      }
+    }
+    return Arrays.copyOf(buffer.array(), buffer.position());
   }
 
   /**

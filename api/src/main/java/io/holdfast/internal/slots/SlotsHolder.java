@@ -2,12 +2,12 @@ package io.holdfast.internal.slots;
 
 import io.holdfast.pin.HostBlocks;
 
-/** Something that is host blocks by holding some, for example a pool; routes look inside. */
+/** Host blocks that pass everything on to slots of ours, for example a pool; routes look inside. */
 public interface SlotsHolder {
   /**
-   * The slots that are meant.
+   * The slots behind it.
    *
-   * @return the slots
+   * @return the slots; may hold others in turn
    */
-  HostBlocks slots();
+  HostBlocks held();
 }

@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernels;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class TextTreeTest {
@@ -60,5 +63,14 @@ class TextTreeTest {
     assertThrows(IllegalArgumentException.class, () -> tree.text("/../etc/passwd"));
     assertThrows(IllegalArgumentException.class, () -> tree.names("proc/../.."));
     assertThrows(IllegalArgumentException.class, () -> tree.text("a\0b"));
+  }
+
+  @Test
+  @EnabledOnOs(value = OS.LINUX, disabledReason = "needs procfs")
+  void a_sysctl_number_is_read_whole() throws Exception {
+    Process cat = new ProcessBuilder("cat", "/proc/sys/vm/max_map_count").start();
+    String wanted = new String(cat.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+    assertEquals(Optional.of(wanted), new TextTree(Path.of("/")).text("/proc/sys/vm/max_map_count"));
   }
 }
