@@ -410,8 +410,8 @@ final class Lane implements Poller.Watched, CopyLane {
   }
 
   /**
-   * Looks as {@link #poll} does. Where another thread is just looking, waits for its answer, so that
-   * what has ended is seen to have ended; that thread makes no call that blocks.
+   * Looks as {@link #poll} does. Where another thread is just looking, waits for its answer, so
+   * that what has ended is seen to have ended; that thread makes no call that blocks.
    */
   void look() {
     Thread me = Thread.currentThread();
