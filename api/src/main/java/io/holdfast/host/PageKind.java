@@ -2,6 +2,7 @@ package io.holdfast.host;
 
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.OptionalLong;
 
 /** What backs a region. */
 public sealed interface PageKind {
@@ -40,7 +41,18 @@ public sealed interface PageKind {
    * @return the kind
    */
   static PageKind directory(Path directory) {
-    return new Directory(directory, FileSystems.MEMORY_ONLY);
+    return new Directory(directory, OptionalLong.empty(), FileSystems.MEMORY_ONLY);
+  }
+
+  /**
+   * Files in a directory whose file system must have pages of that size.
+   *
+   * @param directory an existing directory
+   * @param pageBytes the page its files must be made of, a power of two
+   * @return the kind
+   */
+  static PageKind directory(Path directory, long pageBytes) {
+    return new Directory(directory, OptionalLong.of(pageBytes), FileSystems.MEMORY_ONLY);
   }
 
   /**
@@ -68,6 +80,13 @@ public sealed interface PageKind {
     };
   }
 
+  private static void requireSize(long pageBytes) {
+    if (pageBytes <= 0 || Long.bitCount(pageBytes) != 1) {
+      throw new IllegalArgumentException(
+          "a page size is a positive power of two, not " + pageBytes);
+    }
+  }
+
   private static String name(long bytes) {
     if (bytes % (1L << 30) == 0) {
       return (bytes >> 30) + " GiB";
@@ -89,10 +108,7 @@ public sealed interface PageKind {
   record HugeTlb(long pageBytes) implements PageKind {
     /** Checks. */
     public HugeTlb {
-      if (pageBytes <= 0 || Long.bitCount(pageBytes) != 1) {
-        throw new IllegalArgumentException(
-            "a HugeTLB page size is a positive power of two, not " + pageBytes);
-      }
+      requireSize(pageBytes);
     }
   }
 
@@ -100,13 +116,17 @@ public sealed interface PageKind {
    * Files in a directory.
    *
    * @param directory opened once, names are relative to it
+   * @param pageBytes the page that its files must be made of, a power of two; empty: whatever the
+   *     file system has
    * @param fileSystems which are accepted
    */
-  record Directory(Path directory, FileSystems fileSystems) implements PageKind {
+  record Directory(Path directory, OptionalLong pageBytes, FileSystems fileSystems)
+      implements PageKind {
     /** Checks. */
     public Directory {
       Objects.requireNonNull(directory, "directory");
       Objects.requireNonNull(fileSystems, "fileSystems");
+      pageBytes.ifPresent(PageKind::requireSize);
     }
   }
 

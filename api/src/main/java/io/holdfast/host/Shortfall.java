@@ -1,6 +1,7 @@
 package io.holdfast.host;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 
@@ -32,13 +33,27 @@ public record Shortfall(List<Limit> limits) {
    *
    * @param name for example a pool, a cgroup, a mount
    * @param node which node, where it is per node
-   * @param unitBytes page size it counts in
+   * @param unitBytes page size it counts in; {@link #THINGS} for what is not memory
    * @param needed units wanted
    * @param available units there
    * @param remedy the command or key that raises it
    */
   public record Limit(
       String name, OptionalInt node, long unitBytes, long needed, long available, String remedy) {
+    /** The unit of limits that do not count memory, such as the number of mappings. */
+    public static final long THINGS = 0;
+
+    /** Checks. */
+    public Limit {
+      Objects.requireNonNull(name, "name");
+      Objects.requireNonNull(node, "node");
+      Objects.requireNonNull(remedy, "remedy");
+      if (unitBytes < 0 || available < 0 || needed <= available) {
+        throw new IllegalArgumentException(
+            name + ": needed " + needed + " and available " + available + " are no shortfall");
+      }
+    }
+
     /**
      * How much is missing.
      *
@@ -62,7 +77,21 @@ public record Shortfall(List<Limit> limits) {
           + available
           + ", short by "
           + missing()
-          + (unitBytes == 1 ? " bytes" : " pages of " + (unitBytes >> 10) + " KiB");
+          + unit();
+    }
+
+    private String unit() {
+      if (unitBytes == THINGS) {
+        return "";
+      }
+      if (unitBytes == 1) {
+        return " bytes";
+      }
+      if (unitBytes % (1L << 30) == 0) {
+        return " pages of " + (unitBytes >> 30) + " GiB";
+      }
+      return " pages of "
+          + (unitBytes % (1L << 20) == 0 ? (unitBytes >> 20) + " MiB" : (unitBytes >> 10) + " KiB");
     }
   }
 }

@@ -11,6 +11,9 @@ import java.util.List;
  * @param pinModel what registering does to pages here, for example {@code HARD}
  * @param ranges the registrations, in address order
  * @param longestCallNanos the longest driver call so far
+ * @param longestPossibleCallBytes the most one driver call still takes: a planned range while
+ *     pinning goes on, and the largest registration at close, for a registration cannot be undone
+ *     in parts
  * @param notes fallbacks and warnings, each with its reason
  */
 public record PinReceipt(
@@ -19,6 +22,7 @@ public record PinReceipt(
     String pinModel,
     List<PinnedRange> ranges,
     long longestCallNanos,
+    long longestPossibleCallBytes,
     List<String> notes) {
   /** Copies. */
   public PinReceipt {

@@ -12,6 +12,8 @@ import java.util.Set;
  * @param around blocks that cuts should not go through
  * @param cuts where ranges may end
  * @param sliceBytes what one driver call should take; empty: 256 MiB
+ * @param capBytes what one driver call may take at most, where known bounds allow more; empty: the
+ *     bounds alone
  * @param ignoredBounds ids of known driver bounds to ignore, at the caller's risk
  * @param pacing how politely
  * @param onFailure what a refused range means
@@ -20,6 +22,7 @@ public record PinRequest(
     Optional<BlockLayout> around,
     CutPolicy cuts,
     OptionalLong sliceBytes,
+    OptionalLong capBytes,
     Set<String> ignoredBounds,
     PinPacing pacing,
     OnFailure onFailure) {
@@ -33,6 +36,9 @@ public record PinRequest(
     if (sliceBytes.isPresent() && sliceBytes.getAsLong() <= 0) {
       throw new IllegalArgumentException("sliceBytes must be positive: " + sliceBytes.getAsLong());
     }
+    if (capBytes.isPresent() && capBytes.getAsLong() <= 0) {
+      throw new IllegalArgumentException("capBytes must be positive: " + capBytes.getAsLong());
+    }
   }
 
   /**
@@ -44,6 +50,7 @@ public record PinRequest(
     return new PinRequest(
         Optional.empty(),
         CutPolicy.INSIDE_BLOCK_IF_NEEDED,
+        OptionalLong.empty(),
         OptionalLong.empty(),
         Set.of(),
         PinPacing.auto(),
@@ -57,7 +64,8 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest around(BlockLayout layout) {
-    return new PinRequest(Optional.of(layout), cuts, sliceBytes, ignoredBounds, pacing, onFailure);
+    return new PinRequest(
+        Optional.of(layout), cuts, sliceBytes, capBytes, ignoredBounds, pacing, onFailure);
   }
 
   /**
@@ -67,17 +75,29 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest cuts(CutPolicy policy) {
-    return new PinRequest(around, policy, sliceBytes, ignoredBounds, pacing, onFailure);
+    return new PinRequest(around, policy, sliceBytes, capBytes, ignoredBounds, pacing, onFailure);
   }
 
   /**
    * A changed copy.
    *
-   * @param bytes what one driver call should take, positive
+   * @param bytes what one driver call should take, at least one backing page
    * @return the copy
    */
   public PinRequest sliceBytes(long bytes) {
-    return new PinRequest(around, cuts, OptionalLong.of(bytes), ignoredBounds, pacing, onFailure);
+    return new PinRequest(
+        around, cuts, OptionalLong.of(bytes), capBytes, ignoredBounds, pacing, onFailure);
+  }
+
+  /**
+   * A changed copy.
+   *
+   * @param bytes what one driver call may take at most, at least one backing page
+   * @return the copy
+   */
+  public PinRequest capBytes(long bytes) {
+    return new PinRequest(
+        around, cuts, sliceBytes, OptionalLong.of(bytes), ignoredBounds, pacing, onFailure);
   }
 
   /**
@@ -87,7 +107,7 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest ignoringBounds(Set<String> ids) {
-    return new PinRequest(around, cuts, sliceBytes, ids, pacing, onFailure);
+    return new PinRequest(around, cuts, sliceBytes, capBytes, ids, pacing, onFailure);
   }
 
   /**
@@ -97,7 +117,7 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest pacing(PinPacing how) {
-    return new PinRequest(around, cuts, sliceBytes, ignoredBounds, how, onFailure);
+    return new PinRequest(around, cuts, sliceBytes, capBytes, ignoredBounds, how, onFailure);
   }
 
   /**
@@ -107,14 +127,21 @@ public record PinRequest(
    * @return the copy
    */
   public PinRequest onFailure(OnFailure meaning) {
-    return new PinRequest(around, cuts, sliceBytes, ignoredBounds, pacing, meaning);
+    return new PinRequest(around, cuts, sliceBytes, capBytes, ignoredBounds, pacing, meaning);
   }
 
   /** What a refused range means. */
   public enum OnFailure {
-    /** All ranges go back, and an error. */
+    /**
+     * All ranges go back, and an error. What stands on ranges that were usable already is closed
+     * first; where that is refused because something is in the caller's hands, they stay until
+     * closed.
+     */
     ROLL_BACK,
-    /** Smaller ranges are tried, each step visible, down to one page; then all go back. */
+    /**
+     * Half the range is tried, again and again, each step visible, down to the nearest legal cut;
+     * then all go back.
+     */
     HALVE,
     /** What is pinned stays; the rest is unpinned and slots on it are refused, visibly. */
     KEEP_WHAT_WORKED

@@ -87,7 +87,7 @@ final class CommandTest {
 
   @Test
   void every_given_case_of_the_plan_file_is_reproduced() throws IOException {
-    Path file = Path.of("../api/src/test/resources/registration-plans.json");
+    Path file = Path.of("../api/src/test/resources/io/holdfast/pin/registration-plans.json");
     JsonNode expected = Console.json().readTree(file.toFile()).path("cases");
 
     Run run = run("plan", "--geometry", file.toString(), "--json");

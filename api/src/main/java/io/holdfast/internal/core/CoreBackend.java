@@ -6,6 +6,7 @@ import io.holdfast.Device;
 import io.holdfast.Transcript;
 import io.holdfast.device.DeviceInfo;
 import io.holdfast.host.PageSource;
+import io.holdfast.internal.pin.PinDesk;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.spi.AcceleratorDriver;
 import io.holdfast.spi.DeviceFacts;
@@ -25,6 +26,7 @@ public final class CoreBackend implements Backend {
   private final HostKernel kernel;
   private final Rooms rooms;
   private final Workers workers;
+  private final PinDesk pins;
   private final Root root;
   private final List<DeviceInfo> devices;
   private final List<CoreDevice> opened = new CopyOnWriteArrayList<>();
@@ -49,6 +51,7 @@ public final class CoreBackend implements Backend {
     this.rooms = rooms;
     this.devices = infos(driver, kernel);
     this.workers = new Workers(id);
+    this.pins = new PinDesk(id, kernel);
     this.root = new Root(this);
     this.pageSource = rooms.pageSource(this);
   }
@@ -102,6 +105,15 @@ public final class CoreBackend implements Backend {
    */
   public Workers workers() {
     return workers;
+  }
+
+  /**
+   * What all its pins share.
+   *
+   * @return the registry of what is pinned
+   */
+  public PinDesk pins() {
+    return pins;
   }
 
   /**
@@ -237,6 +249,7 @@ public final class CoreBackend implements Backend {
       try {
         backend.driver.close();
       } finally {
+        backend.pins.close();
         backend.workers.close();
       }
     }

@@ -1,47 +1,351 @@
 package io.holdfast.internal.host;
 
-import io.holdfast.host.*;
+import io.holdfast.device.Demand;
+import io.holdfast.error.HostKernelException;
+import io.holdfast.error.UnsupportedException;
+import io.holdfast.host.HostRegion;
+import io.holdfast.host.HostRequest;
+import io.holdfast.host.HostRequest.Touch;
+import io.holdfast.host.PageKind;
+import io.holdfast.host.PageSource;
+import io.holdfast.host.PlacementException;
+import io.holdfast.host.SharedRegion;
+import io.holdfast.host.SharedRequest;
+import io.holdfast.host.Shortfall;
+import io.holdfast.host.ShortfallException;
 import io.holdfast.internal.core.CoreBackend;
+import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.host.LimitCheck.Credit;
+import io.holdfast.internal.host.Mapper.Mapped;
+import io.holdfast.internal.host.Populator.Job;
+import io.holdfast.internal.host.Populator.Stats;
+import io.holdfast.internal.host.Receipts.Making;
+import io.holdfast.internal.host.Receipts.Verdict;
+import io.holdfast.internal.host.Wish.Backing;
+import io.holdfast.internal.tree.Standing;
+import io.holdfast.layout.ByteRange;
+import io.holdfast.spi.HostAllocationPort;
+import io.holdfast.spi.HostKernel;
+import io.holdfast.spi.HostKernel.DirectoryHandle;
+import io.holdfast.spi.HostKernel.Pages;
+import io.holdfast.spi.Traits.PinModel;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.*;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
-/** Placeholder. */
+/** The standard page source: limits, mapping, placement, populate, receipt, in this order. */
 public final class StandardPageSource implements PageSource {
+  private final CoreBackend backend;
+  private final HostKernel kernel;
+  private final Machine machine;
+  private final LimitCheck limits;
+  private final Mapper mapper;
+  private final Receipts receipts;
+  private final AtomicBoolean populateUnknown = new AtomicBoolean();
+
   /**
-   * Placeholder.
+   * Over a backend's kernel.
    *
-   * @param backend whose kernel
+   * @param backend whose kernel, threads and place in the tree
    */
-  public StandardPageSource(CoreBackend backend) {}
+  public StandardPageSource(CoreBackend backend) {
+    this.backend = backend;
+    this.kernel = backend.kernel();
+    this.machine = new Machine(kernel);
+    this.limits = new LimitCheck(kernel, machine);
+    this.mapper = new Mapper(kernel, machine, limits);
+    this.receipts = new Receipts(kernel, machine);
+  }
 
   @Override
   public HostRegion map(HostRequest request) {
-    throw io.holdfast.internal.Placeholder.here();
+    return begin(request).awaitReady();
   }
 
   @Override
   public HostRegion mapInBackground(HostRequest request) {
-    throw io.holdfast.internal.Placeholder.here();
+    return begin(request);
+  }
+
+  private StandardRegion begin(HostRequest request) {
+    backend.standing().requireOpen();
+    return request.pages() instanceof PageKind.Directory in
+        ? inDirectory(in, open -> begin(request, Optional.of(open)))
+        : begin(request, Optional.empty());
+  }
+
+  private <T> T inDirectory(PageKind.Directory in, Function<DirectoryHandle, T> use) {
+    Wish.requireKernelPages(kernel, in);
+    DirectoryHandle open = kernel.openDirectory(in.directory());
+    try {
+      return use.apply(open);
+    } finally {
+      kernel.close(open);
+    }
+  }
+
+  private StandardRegion begin(HostRequest request, Optional<DirectoryHandle> directory) {
+    // Here, not on another thread: inherited placement is the caller's.
+    Wish wish = Wish.of(request, directory, kernel, machine);
+    return OwnThread.unlessPlatform(
+        kernel, wish.placement().workers(), () -> begin(wish, directory));
+  }
+
+  private StandardRegion begin(Wish wish, Optional<DirectoryHandle> directory) {
+    requireRoom(wish);
+    List<String> notes = new ArrayList<>(limits.warnings(wish));
+    pinModels(wish.pageBytes(), notes);
+    if (wish.backing() == Backing.DRIVER) {
+      return fromDriver(wish, notes);
+    }
+    long begun = kernel.nanoTime();
+    Mapped mapped =
+        directory.isPresent() ? mapper.nameless(wish, directory.get()) : mapper.anonymous(wish);
+    Duration took = Duration.ofNanos(kernel.nanoTime() - begun);
+    notes.addAll(mapped.notes());
+    RegionMemory memory = mapper.owned(mapped.pages());
+    boolean lazily = wish.request().touch() == Touch.LAZILY;
+    StandardRegion region =
+        region(mapped.wish(), memory, lazily ? wish.mappedBytes() : 0, backend.standing());
+    try {
+      if (lazily) {
+        notes.add("pages come at first use; a shortage then kills the process");
+        report(region, mapped.wish(), memory, new Making(took, Duration.ZERO, 0, notes));
+      } else {
+        populate(region, mapped.wish(), memory, took, notes);
+      }
+      return region;
+    } catch (RuntimeException | Error failure) {
+      closeAfter(region, failure);
+      throw failure;
+    }
+  }
+
+  private static void closeAfter(Standing region, Throwable failure) {
+    try {
+      region.close();
+    } catch (RuntimeException second) {
+      failure.addSuppressed(second);
+    }
+  }
+
+  private void requireRoom(Wish wish) {
+    if (wish.backing() == Backing.DRIVER) {
+      return; // the driver has the last word on its own memory, and says it by its own error
+    }
+    Optional<Shortfall> missing = limits.find(wish, Credit.NONE);
+    if (missing.isPresent()) {
+      throw new ShortfallException("PageSource.map", missing.get(), null);
+    }
+  }
+
+  private void pinModels(long pageBytes, List<String> notes) {
+    for (CoreDevice device : backend.openDevices()) {
+      PinModel model = device.port().traits(pageBytes).pinModel();
+      notes.add(
+          "device "
+              + device.info().ordinal()
+              + switch (model) {
+                case HARD -> " pins pages hard: registered pages cannot move";
+                case NOTIFIER -> " follows pages by notifier: registered pages can move";
+                case COHERENT ->
+                    " reads host page tables: registering does not pin, so bind the region and keep"
+                        + " automatic NUMA balancing off (kernel.numa_balancing=0)";
+              });
+    }
+  }
+
+  private StandardRegion region(Wish wish, RegionMemory memory, long populated, Standing ground) {
+    try {
+      return new StandardRegion(
+          wish.request(),
+          wish.pageBytes(),
+          memory,
+          Views.over(memory.pages().address(), wish.request().logicalBytes()),
+          populated,
+          backend.workers(),
+          ground);
+    } catch (RuntimeException closed) {
+      try {
+        memory.giveBack(new ByteRange(0, memory.pages().byteSize()));
+      } catch (RuntimeException second) {
+        closed.addSuppressed(second);
+      }
+      throw closed;
+    }
+  }
+
+  private void populate(
+      StandardRegion region, Wish wish, RegionMemory memory, Duration mapTook, List<String> notes) {
+    boolean transparent = wish.backing() == Backing.TRANSPARENT;
+    Job job =
+        new Job(
+            memory.pages(),
+            wish.pageBytes(),
+            transparent
+                ? Math.max(wish.pageBytes(), machine.transparentHugePageBytes())
+                : wish.pageBytes(),
+            wish.placement().workers(),
+            !wish.backing().isPool(),
+            transparent && kernel.pages() == Pages.KERNEL,
+            () -> guard(region, wish),
+            populateUnknown);
+    Populator.Listener listener =
+        new Populator.Listener() {
+          @Override
+          public void populated(Stats stats) {
+            notes.addAll(stats.notes());
+            notes.addAll(wish.placement().notes());
+            report(region, wish, memory, new Making(mapTook, stats.took(), stats.threads(), notes));
+          }
+
+          @Override
+          public void failed(Throwable reason) {
+            region.fail(explained(region, wish, memory, reason));
+          }
+        };
+    region.populateBy(new Populator(kernel, job, region.watermark(), listener));
+  }
+
+  // Memory of files was taken when the file was made; a pool has promised its pages.
+  private void guard(StandardRegion region, Wish wish) {
+    if (wish.space().isEmpty()) {
+      long left = wish.mappedBytes() - region.populatedBytes();
+      Optional<Shortfall> missing = limits.ahead(wish, Math.min(left, GUARD_BYTES));
+      if (missing.isPresent()) {
+        throw new ShortfallException("PageSource.map", missing.get(), null);
+      }
+    }
+  }
+
+  // What all threads together can take until the next look.
+  private static final long GUARD_BYTES = 512L << 20;
+
+  private RuntimeException explained(
+      StandardRegion region, Wish wish, RegionMemory memory, Throwable reason) {
+    if (reason instanceof HostKernelException refused) {
+      return mapper.explained(
+          wish, new Credit(wish.mappedBytes(), presentBytes(region, wish, memory)), refused);
+    }
+    return reason instanceof RuntimeException exception
+        ? exception
+        : new IllegalStateException("populating failed: " + reason, reason);
+  }
+
+  private long presentBytes(StandardRegion region, Wish wish, RegionMemory memory) {
+    if (!wish.backing().isPool()) {
+      return region.populatedBytes();
+    }
+    try {
+      long present = 0;
+      for (int node : kernel.nodes(memory.pages(), wish.pageBytes())) {
+        present += node >= 0 ? wish.pageBytes() : 0;
+      }
+      return present;
+    } catch (HostKernelException untold) {
+      return region.populatedBytes();
+    }
+  }
+
+  private void report(StandardRegion region, Wish wish, RegionMemory memory, Making making) {
+    try {
+      Verdict verdict = receipts.of(wish, memory.pages(), making);
+      if (verdict.disagreement().isPresent() && wish.request().placement() == Demand.REQUIRE) {
+        region.fail(new PlacementException(verdict.disagreement().get(), verdict.receipt()));
+      } else {
+        region.succeed(verdict.noted());
+      }
+    } catch (RuntimeException failure) {
+      region.fail(failure);
+    }
+  }
+
+  private StandardRegion fromDriver(Wish wish, List<String> notes) {
+    PageKind.Driver kind = (PageKind.Driver) wish.request().pages();
+    for (CoreDevice device : backend.openDevices()) {
+      Optional<HostAllocationPort> port = device.port().hostAllocations();
+      if (port.isPresent()) {
+        notes.add("allocated by the driver of device " + device.info().ordinal());
+        return fromDriver(wish, kind, device, port.get(), notes);
+      }
+    }
+    throw new UnsupportedException(
+        kind.describe(),
+        backend.openDevices().isEmpty()
+            ? "no device is open"
+            : "the driver of no open device allocates host memory",
+        backend.openDevices().isEmpty() ? "Open a device first" : "Use another page kind");
+  }
+
+  private StandardRegion fromDriver(
+      Wish wish,
+      PageKind.Driver kind,
+      CoreDevice device,
+      HostAllocationPort port,
+      List<String> notes) {
+    HostAllocationPort.Caching caching =
+        switch (kind.caching()) {
+          case NORMAL -> HostAllocationPort.Caching.NORMAL;
+          case WRITE_COMBINED -> HostAllocationPort.Caching.WRITE_COMBINED;
+        };
+    long begun = kernel.nanoTime();
+    // The driver's pages lie by the policy of the thread that asks, so one that has it asks.
+    MemorySegment allocated =
+        OwnThread.call(
+            kernel,
+            wish.placement().allocating(),
+            () -> port.allocate(wish.mappedBytes(), caching));
+    Duration took = Duration.ofNanos(kernel.nanoTime() - begun);
+    RegionMemory memory = new DriverMemory(allocated, port, backend.workers());
+    StandardRegion region = region(wish, memory, wish.mappedBytes(), device.standing());
+    try {
+      notes.addAll(wish.placement().notes());
+      report(region, wish, memory, new Making(took, Duration.ZERO, 1, notes));
+      return region;
+    } catch (RuntimeException | Error failure) {
+      closeAfter(region, failure);
+      throw failure;
+    }
   }
 
   @Override
   public HostRegion adopt(MemorySegment foreign) {
-    throw io.holdfast.internal.Placeholder.here();
+    backend.standing().requireOpen();
+    return Adoption.of(foreign, kernel, machine, receipts, backend);
   }
 
   @Override
   public SharedRegion share(SharedRequest request, int rank) {
-    throw io.holdfast.internal.Placeholder.here();
+    throw new UnsupportedException("sharing", "not there", "");
   }
 
   @Override
   public List<String> reapStale(Path directory) {
-    throw io.holdfast.internal.Placeholder.here();
+    throw new UnsupportedException("reaping", "not there", "");
   }
 
   @Override
   public Optional<Shortfall> check(HostRequest request) {
-    throw io.holdfast.internal.Placeholder.here();
+    backend.standing().requireOpen();
+    Objects.requireNonNull(request, "request");
+    return request.pages() instanceof PageKind.Directory in
+        ? inDirectory(in, open -> check(request, Optional.of(open)))
+        : check(request, Optional.empty());
+  }
+
+  private Optional<Shortfall> check(HostRequest request, Optional<DirectoryHandle> directory) {
+    Wish wish = Wish.of(request, directory, kernel, machine);
+    return wish.backing() == Backing.DRIVER ? Optional.empty() : limits.find(wish, Credit.NONE);
+  }
+
+  @Override
+  public String toString() {
+    return "page source of " + backend + " over " + kernel;
   }
 }

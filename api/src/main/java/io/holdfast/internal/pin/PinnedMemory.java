@@ -3,6 +3,7 @@ package io.holdfast.internal.pin;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.pin.PinnedRegion;
+import java.lang.foreign.MemorySegment;
 
 /** What copies need of a pinned region, beside what engines see. */
 public interface PinnedMemory extends PinnedRegion {
@@ -28,4 +29,15 @@ public interface PinnedMemory extends PinnedRegion {
    * @throws io.holdfast.error.HoldfastException when that never will be
    */
   void awaitWatermark(long bytes);
+
+  /**
+   * Bytes below the watermark for the CPU; valid while the region is open.
+   *
+   * @param offsetBytes from the memory's start
+   * @param bytes how many; the end is at most the watermark
+   * @return a view
+   */
+  default MemorySegment usable(long offsetBytes, long bytes) {
+    return memory().segment().asSlice(offsetBytes, bytes);
+  }
 }

@@ -1,0 +1,85 @@
+package io.holdfast.internal.host;
+
+import io.holdfast.spi.HostKernel;
+import java.util.Optional;
+
+/**
+ * What {@code /proc/self/smaps} says about a range.
+ *
+ * @param found whether it says anything
+ * @param isShared whether a mapping reaches beyond the range, so that its counts are an estimate
+ * @param kernelPageBytes the page of its mappings
+ * @param hugeBytes bytes on transparent huge pages, of memory or files
+ */
+record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeBytes) {
+
+  static Smaps of(HostKernel kernel, long address, long bytes) {
+    Optional<String> text = kernel.text("/proc/self/smaps");
+    Scan scan = new Scan(address, address + bytes);
+    text.ifPresent(all -> all.lines().forEach(scan::line));
+    return new Smaps(scan.found, scan.shared, scan.page, scan.huge);
+  }
+
+  private static final class Scan {
+    private final long start;
+    private final long end;
+    private boolean inside;
+    private double share;
+    private boolean found;
+    private boolean shared;
+    private long page;
+    private long huge;
+
+    Scan(long start, long end) {
+      this.start = start;
+      this.end = end;
+    }
+
+    void line(String line) {
+      if (isHead(line)) {
+        head(line);
+      } else if (inside) {
+        count(line);
+      }
+    }
+
+    // A head begins with the addresses in hexadecimal, the lines below it with a name.
+    private static boolean isHead(String line) {
+      int dash = line.indexOf('-');
+      int colon = line.indexOf(':');
+      return dash > 0 && (colon < 0 || dash < colon) && Character.digit(line.charAt(0), 16) >= 0;
+    }
+
+    private void head(String line) {
+      int dash = line.indexOf('-');
+      long from = Long.parseUnsignedLong(line, 0, dash, 16);
+      long to = Long.parseUnsignedLong(line, dash + 1, line.indexOf(' '), 16);
+      long common =
+          Math.min(to, end) - Math.max(from, start); // user addresses are positive as a long
+      inside = common > 0;
+      if (inside) {
+        found = true;
+        share = (double) common / (to - from);
+        shared |= from < start || to > end;
+      }
+    }
+
+    private void count(String line) {
+      int colon = line.indexOf(':');
+      if (colon < 0 || !line.endsWith(" kB")) {
+        return;
+      }
+      String name = line.substring(0, colon);
+      switch (name) {
+        case "KernelPageSize" -> page = bytes(line, colon);
+        case "AnonHugePages", "ShmemPmdMapped", "FilePmdMapped" ->
+            huge += Math.round(share * bytes(line, colon));
+        default -> {}
+      }
+    }
+
+    private static long bytes(String line, int colon) {
+      return Long.parseLong(line.substring(colon + 1, line.length() - 3).strip()) << 10;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package io.holdfast.internal.pin;
+
+/**
+ * Sizes driver calls to a budget and says how long to pause between them.
+ *
+ * <p>A driver's lock is unfair: who calls again at once keeps it, however short the calls. So each
+ * call is followed by a pause, and a longer one while copies are in flight. Sizes follow what calls
+ * took: they shrink at once and at most double, so that one quick call proves little. Not for
+ * several threads at once.
+ */
+final class Pacer {
+  /** The first call; 16 GiB take about half a second, so this takes far less than a budget. */
+  static final long FIRST_BYTES = 2L << 20;
+
+  private final long budgetNanos;
+  private final long pauseNanos;
+  private long wantedBytes;
+
+  /**
+   * Starts small.
+   *
+   * @param budgetNanos longest a call should take; 0 for no limit
+   * @param pauseNanos pause behind each call, twice as long while copies are in flight
+   */
+  Pacer(long budgetNanos, long pauseNanos) {
+    this.budgetNanos = budgetNanos;
+    this.pauseNanos = pauseNanos;
+    this.wantedBytes = budgetNanos == 0 ? Long.MAX_VALUE : FIRST_BYTES;
+  }
+
+  /** What the next call should take; {@link Long#MAX_VALUE} without a budget. */
+  long wantedBytes() {
+    return wantedBytes;
+  }
+
+  /** Learns from a call. */
+  void took(long bytes, long nanos) {
+    if (budgetNanos == 0) {
+      return;
+    }
+    // Aims at three quarters, so that calls a little slower than the last one keep the budget.
+    double fitting = bytes * (0.75 * budgetNanos) / Math.max(1, nanos);
+    if (fitting >= wantedBytes) {
+      // A short call at a region's end or a near cut says nothing about much larger ones.
+      wantedBytes = (long) Math.min(2.0 * Math.max(wantedBytes, 1), Math.max(fitting, 1));
+    } else {
+      wantedBytes = Math.max(1, (long) Math.max(fitting, wantedBytes / 4.0));
+    }
+  }
+
+  /** How long others get the driver's lock after a call. */
+  long pauseNanos(long copiesInFlight) {
+    return copiesInFlight > 0 ? 2 * pauseNanos : pauseNanos;
+  }
+}

@@ -1,0 +1,56 @@
+package io.holdfast.backend.cpusim;
+
+import io.holdfast.Availability;
+import io.holdfast.Backend;
+import io.holdfast.BackendKind;
+import io.holdfast.device.DeviceInfo;
+import io.holdfast.spi.BackendProvider;
+import io.holdfast.spi.ProbeLog;
+import java.util.List;
+
+/** Offers the simulator as a backend; it is never chosen unless allowed or named. */
+public final class CpuSimProvider implements BackendProvider {
+  /** Loads nothing. */
+  public CpuSimProvider() {}
+
+  @Override
+  public int spiVersion() {
+    return SPI_VERSION;
+  }
+
+  @Override
+  public String id() {
+    return SimAccelerator.BACKEND;
+  }
+
+  @Override
+  public BackendKind kind() {
+    return BackendKind.SIMULATOR;
+  }
+
+  @Override
+  public Availability probe(ProbeLog log) {
+    try (SimMachine machine = SimMachine.plain()) {
+      String label = machine.calls().personality().label();
+      List<DeviceInfo> devices =
+          machine.driver().devices().stream()
+              .map(
+                  facts ->
+                      new DeviceInfo(
+                          facts.ordinal(),
+                          facts.name(),
+                          facts.uuid(),
+                          facts.pciAddress(),
+                          facts.totalBytes(),
+                          facts.numaNode()))
+              .toList();
+      log.tried(label, devices.size() + " simulated devices on this machine's own memory");
+      return new Availability.Available(label, devices);
+    }
+  }
+
+  @Override
+  public Backend open() {
+    return SimMachine.plain().intoBackend();
+  }
+}
