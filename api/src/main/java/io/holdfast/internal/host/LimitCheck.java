@@ -345,8 +345,9 @@ final class LimitCheck {
 
   private void addFileSystem(Wish wish, Wish.FileSpace space, Credit credit, List<Limit> limits) {
     FileSystemFacts facts = space.facts();
-    if (facts.blocks() == 0) {
-      return; // hugetlbfs and tmpfs without a size say so
+    // Without a size hugetlbfs and tmpfs have 0 blocks, and hugetlbfs -1 with min_size alone.
+    if (facts.blocks() <= 0) {
+      return;
     }
     long available = facts.availableBlocks() * facts.blockBytes() + credit.promised();
     String point = space.mount().map(Mounts.Mount::point).orElse("its mount point");

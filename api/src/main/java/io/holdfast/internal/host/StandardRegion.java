@@ -121,7 +121,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
   // close waits for.
   private void settle(Runnable completion) {
     try {
-      workers.start(completion);
+      var _ = workers.start(completion);
     } catch (RejectedExecutionException closing) {
       completion.run();
     }
