@@ -136,8 +136,7 @@ class DeviceViewTest {
 
   @Test
   void anyByteIsFoundAmongManyRangesWithoutGarbage() {
-    PinnedMemory pinned =
-        (PinnedMemory) bench.pinner().pin(region, FLAT_OUT.sliceBytes(64 << 10));
+    PinnedMemory pinned = (PinnedMemory) bench.pinner().pin(region, FLAT_OUT.sliceBytes(64 << 10));
     assertEquals(16_384, pinned.ranges().size());
     HostAddresses addresses = pinned.addressesOn(bench.device);
     long[] offsets = new SplittableRandom(7).longs(10_000, 0, GIB).toArray();
