@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Programs that must not compile, and do not; a program with all right forms that does. */
+@SuppressWarnings("InlineFormatString") // a program is easier to read in one piece
 final class MisuseTest {
   private static final String FRAME =
       """
