@@ -12,24 +12,32 @@ import java.util.concurrent.CompletionStage;
  *
  * @param perCall longest a driver call should take; zero: no limit; empty: no limit when somebody
  *     waits for the end, {@link #DEFAULT_BUDGET} in the background
+ * @param between pause behind each call, twice as long while copies are in flight; empty: a quarter
+ *     of the budget, half of it while copies are in flight; {@code perCall} bounds the calls, and
+ *     the request's slice where there is no budget
  * @param startAfter nothing is registered before this
  * @param turns processes of this host that name the same lock file take turns
  */
 public record PinPacing(
-    Optional<Duration> perCall, Optional<CompletionStage<?>> startAfter, Optional<Path> turns) {
+    Optional<Duration> perCall,
+    Optional<Duration> between,
+    Optional<CompletionStage<?>> startAfter,
+    Optional<Path> turns) {
   /** Budget of one driver call in the background. */
   public static final Duration DEFAULT_BUDGET = Duration.ofNanos(400_000);
 
   /** Checks. */
   public PinPacing {
-    perCall.ifPresent(
-        budget -> {
-          if (budget.isNegative()) {
-            throw new IllegalArgumentException("perCall must not be negative: " + budget);
-          }
-        });
+    requireNotNegative("perCall", perCall);
+    requireNotNegative("between", between);
     Objects.requireNonNull(startAfter, "startAfter");
     Objects.requireNonNull(turns, "turns");
+  }
+
+  private static void requireNotNegative(String name, Optional<Duration> duration) {
+    if (duration.isPresent() && duration.get().isNegative()) {
+      throw new IllegalArgumentException(name + " must not be negative: " + duration.get());
+    }
   }
 
   /**
@@ -38,7 +46,7 @@ public record PinPacing(
    * @return the pacing
    */
   public static PinPacing auto() {
-    return new PinPacing(Optional.empty(), Optional.empty(), Optional.empty());
+    return new PinPacing(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
   }
 
   /**
@@ -47,7 +55,8 @@ public record PinPacing(
    * @return the pacing
    */
   public static PinPacing flatOut() {
-    return new PinPacing(Optional.of(Duration.ZERO), Optional.empty(), Optional.empty());
+    return new PinPacing(
+        Optional.of(Duration.ZERO), Optional.empty(), Optional.empty(), Optional.empty());
   }
 
   /**
@@ -60,7 +69,18 @@ public record PinPacing(
     if (perCall.isZero()) {
       throw new IllegalArgumentException("perCall must be positive; flatOut() has no budget");
     }
-    return new PinPacing(Optional.of(perCall), Optional.empty(), Optional.empty());
+    return new PinPacing(
+        Optional.of(perCall), Optional.empty(), Optional.empty(), Optional.empty());
+  }
+
+  /**
+   * A changed copy.
+   *
+   * @param pause behind each call, in which others get the driver's lock
+   * @return the copy
+   */
+  public PinPacing between(Duration pause) {
+    return new PinPacing(perCall, Optional.of(pause), startAfter, turns);
   }
 
   /**
@@ -70,7 +90,7 @@ public record PinPacing(
    * @return the copy
    */
   public PinPacing startAfter(CompletionStage<?> signal) {
-    return new PinPacing(perCall, Optional.of(signal), turns);
+    return new PinPacing(perCall, between, Optional.of(signal), turns);
   }
 
   /**
@@ -80,6 +100,6 @@ public record PinPacing(
    * @return the copy
    */
   public PinPacing turns(Path lockFile) {
-    return new PinPacing(perCall, startAfter, Optional.of(lockFile));
+    return new PinPacing(perCall, between, startAfter, Optional.of(lockFile));
   }
 }

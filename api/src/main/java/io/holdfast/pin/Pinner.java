@@ -6,6 +6,18 @@ import java.util.List;
 /** Makes host memory usable by a device, and by every open device of the same backend. */
 public interface Pinner {
   /**
+   * System property: most bytes that may be pinned, read when a plan is made; absent for no limit.
+   * Counts this process alone, or all that share a ledger.
+   */
+  String BUDGET_PROPERTY = "holdfast.pin.budget";
+
+  /**
+   * System property: an existing directory in which the processes of a host keep account of what
+   * they have pinned, so that a budget counts them all. Read when a plan is made.
+   */
+  String LEDGER_PROPERTY = "holdfast.pin.ledger";
+
+  /**
    * Pins all of it, or none; returns when it is usable.
    *
    * @param memory what to pin

@@ -92,10 +92,9 @@ final class Walk {
       long units = (cuts.end(plane) - 1 - sliceBytes - at) / unit;
       if (units > 0) {
         long pageCuts = pageCutsBefore(unit);
-        long rest = unit - pageCuts * capPageBytes;
         registrations += units * (pageCuts + 1);
         straddling += units * pageCuts;
-        longestBytes = Math.max(longestBytes, Math.max(capPageBytes, rest));
+        longestBytes = Math.max(longestBytes, capPageBytes);
         at += units * unit;
         return;
       }
@@ -116,9 +115,8 @@ final class Walk {
     boolean inPlane = plane >= 0 && at < cuts.end(plane);
     boolean regular = !inPlane || cuts.inProgression(plane, at);
     long unit = inPlane ? cuts.unit(plane) : cuts.pageBytes();
-    // The last offset up to which only this plane or gap decides; the region's end is no cut.
-    long border =
-        inPlane ? cuts.end(plane) - 1 : Math.min(cuts.gapEnd(plane), cuts.mappedBytes() - 1);
+    // The last offset up to which only this plane or gap decides.
+    long border = inPlane ? cuts.end(plane) - 1 : cuts.gapEnd(plane);
     long room = border - at;
     if (legal - at > sliceBytes) {
       // None within the slice: the first one behind it.

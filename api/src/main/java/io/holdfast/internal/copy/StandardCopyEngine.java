@@ -1,29 +1,61 @@
 package io.holdfast.internal.copy;
 
-import io.holdfast.copy.*;
-import io.holdfast.device.*;
-import io.holdfast.host.*;
+import io.holdfast.copy.CopyEngine;
+import io.holdfast.copy.CopyOptions;
+import io.holdfast.copy.CopyRoute;
+import io.holdfast.device.DeviceBlocks;
+import io.holdfast.host.HostMemory;
+import io.holdfast.internal.Placeholder;
 import io.holdfast.internal.core.CoreDevice;
-import io.holdfast.layout.*;
-import io.holdfast.pin.*;
-import java.util.*;
+import io.holdfast.internal.slots.HostSlots;
+import io.holdfast.internal.slots.SlotsHolder;
+import io.holdfast.layout.BlockLayout;
+import io.holdfast.pin.HostBlocks;
 
-/** Placeholder. */
+/** Copies of one device, above the accelerator port. Safe from any thread. */
 public final class StandardCopyEngine implements CopyEngine {
+  private final CoreDevice device;
+
   /**
-   * Placeholder.
+   * Over the device's port.
    *
    * @param device whose
    */
-  public StandardCopyEngine(CoreDevice device) {}
+  public StandardCopyEngine(CoreDevice device) {
+    this.device = device;
+  }
 
   @Override
-  public CopyRoute route(DeviceBlocks device, HostBlocks host, CopyOptions options) {
-    throw io.holdfast.internal.Placeholder.here();
+  public CopyRoute route(DeviceBlocks blocks, HostBlocks host, CopyOptions options) {
+    device.standing().requireOpen();
+    HostBlocks inner = host;
+    while (inner instanceof SlotsHolder holder) {
+      inner = holder.held();
+    }
+    if (!blocks.shape().equals(inner.shape())) {
+      throw new IllegalArgumentException(
+          "the sides have different shapes: device blocks of %d parts with %d bytes, slots of %d"
+                  .formatted(blocks.shape().parts(), blocks.shape().bytes(), inner.shape().parts())
+              + " parts with "
+              + inner.shape().bytes()
+              + " bytes; each part must be equal");
+    }
+    if (!blocks.device().equals(device.info())) {
+      throw new IllegalArgumentException(
+          "the blocks lie on device "
+              + blocks.device().ordinal()
+              + ", this engine copies on device "
+              + device.info().ordinal());
+    }
+    if (inner instanceof HostSlots slots) {
+      return StandardRoute.open(device, blocks, slots, options);
+    }
+    throw new IllegalArgumentException(
+        "the slots " + host + " were not made by PinnedRegion.blocks or a copy engine");
   }
 
   @Override
   public HostBlocks staged(HostMemory unpinned, BlockLayout layout) {
-    throw io.holdfast.internal.Placeholder.here();
+    throw Placeholder.here();
   }
 }

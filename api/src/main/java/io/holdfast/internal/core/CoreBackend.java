@@ -249,6 +249,7 @@ public final class CoreBackend implements Backend {
       try {
         backend.driver.close();
       } finally {
+        backend.pins.close();
         backend.workers.close();
       }
     }

@@ -92,7 +92,7 @@ final class Cgroups {
         continue;
       }
       boolean unified = parts[0].equals("0") && parts[1].isEmpty();
-      if (!unified && !List.of(parts[1].split(",")).contains(controller)) {
+      if (!unified && !List.of(parts[1].split(",", -1)).contains(controller)) {
         continue;
       }
       mounts.all().stream()

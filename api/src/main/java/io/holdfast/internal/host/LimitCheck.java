@@ -74,6 +74,15 @@ final class LimitCheck {
     return limits.isEmpty() ? Optional.empty() : Optional.of(new Shortfall(limits));
   }
 
+  /** Limits of the nodes that a wish is confined to, of a pool alone; empty when none binds. */
+  Optional<Shortfall> findOnNodes(Wish wish) {
+    List<Limit> limits = new ArrayList<>();
+    if (wish.backing().isPool()) {
+      addNodePools(wish, Credit.NONE, limits);
+    }
+    return limits.isEmpty() ? Optional.empty() : Optional.of(new Shortfall(limits));
+  }
+
   /**
    * Whether memory that can run out under a populate still suffices for the next bytes; pools and
    * file systems have promised theirs already.
@@ -345,8 +354,9 @@ final class LimitCheck {
 
   private void addFileSystem(Wish wish, Wish.FileSpace space, Credit credit, List<Limit> limits) {
     FileSystemFacts facts = space.facts();
-    if (facts.blocks() == 0) {
-      return; // hugetlbfs and tmpfs without a size say so
+    // Without a size hugetlbfs and tmpfs have 0 blocks, and hugetlbfs -1 with min_size alone.
+    if (facts.blocks() <= 0) {
+      return;
     }
     long available = facts.availableBlocks() * facts.blockBytes() + credit.promised();
     String point = space.mount().map(Mounts.Mount::point).orElse("its mount point");

@@ -5,10 +5,10 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
@@ -25,8 +25,8 @@ final class Machine {
   }
 
   /** Page sizes that have a HugeTLB pool, however small the pool. */
-  SortedSet<Long> hugePageSizes() {
-    SortedSet<Long> sizes = new TreeSet<>();
+  NavigableSet<Long> hugePageSizes() {
+    NavigableSet<Long> sizes = new TreeSet<>();
     for (String name : kernel.names(HUGE_PAGES)) {
       if (name.matches("hugepages-[0-9]{1,12}kB")) {
         sizes.add(Long.parseLong(name.substring("hugepages-".length(), name.length() - 2)) << 10);
@@ -86,27 +86,27 @@ final class Machine {
   }
 
   /** Nodes that are there; node 0 where the kernel knows no nodes. */
-  SortedSet<Integer> nodes() {
-    SortedSet<Integer> online = numbers(NODES + "/online");
+  NavigableSet<Integer> nodes() {
+    NavigableSet<Integer> online = numbers(NODES + "/online");
     return online.isEmpty() ? new TreeSet<>(List.of(0)) : online;
   }
 
   /** Nodes that have memory. */
-  SortedSet<Integer> nodesWithMemory() {
+  NavigableSet<Integer> nodesWithMemory() {
     return kernel.text(NODES + "/has_memory").map(NumberList::parse).orElseGet(this::nodes);
   }
 
   /** CPUs of a node; empty where it has none or the kernel does not say. */
-  SortedSet<Integer> cpusOf(int node) {
+  NavigableSet<Integer> cpusOf(int node) {
     return numbers(NODES + "/node" + node + "/cpulist");
   }
 
   /** Nodes whose memory this process may use. */
-  SortedSet<Integer> allowedNodes() {
-    SortedSet<Integer> allowed = new TreeSet<>(nodes());
+  NavigableSet<Integer> allowedNodes() {
+    NavigableSet<Integer> allowed = new TreeSet<>(nodes());
     Optional<String> listed = field("/proc/self/status", "Mems_allowed_list");
     listed.map(NumberList::parse).filter(some -> !some.isEmpty()).ifPresent(allowed::retainAll);
-    return Collections.unmodifiableSortedSet(allowed);
+    return Collections.unmodifiableNavigableSet(allowed);
   }
 
   /** Distance from one node to another; empty where the kernel does not say. */
@@ -116,7 +116,7 @@ final class Machine {
       return OptionalInt.empty();
     }
     // The row has one number for each node that is there, in order.
-    String[] numbers = row.get().strip().split("\\s+");
+    String[] numbers = row.get().strip().split("\\s+", -1);
     int column = 0;
     for (int node : nodes()) {
       if (node == to && column < numbers.length && numbers[column].matches("[0-9]{1,6}")) {
@@ -134,7 +134,7 @@ final class Machine {
       return OptionalInt.empty();
     }
     // The name in parentheses can hold anything; the CPU is the 37th field behind it (proc(5)).
-    String[] fields = stat.get().substring(stat.get().lastIndexOf(')') + 1).strip().split(" ");
+    String[] fields = stat.get().substring(stat.get().lastIndexOf(')') + 1).strip().split(" ", -1);
     if (fields.length < 37 || !fields[36].matches("[0-9]{1,6}")) {
       return OptionalInt.empty();
     }
@@ -160,7 +160,7 @@ final class Machine {
     for (String line : kernel.text(path).orElse("").lines().toList()) {
       String rest = line.startsWith(prefix) ? line.substring(prefix.length()) : "";
       if (rest.matches("[A-Za-z_()]+: +[0-9]{1,15} kB")) {
-        String[] parts = rest.split("[: ]+");
+        String[] parts = rest.split("[: ]+", -1);
         counts.put(parts[0], Long.parseLong(parts[1]) << 10);
       }
     }
@@ -197,8 +197,8 @@ final class Machine {
         .orElse(OptionalLong.empty());
   }
 
-  private SortedSet<Integer> numbers(String path) {
-    return kernel.text(path).map(NumberList::parse).orElse(Collections.emptySortedSet());
+  private NavigableSet<Integer> numbers(String path) {
+    return kernel.text(path).map(NumberList::parse).orElse(Collections.emptyNavigableSet());
   }
 
   /**

@@ -27,8 +27,8 @@ record Mounts(List<Mount> all) {
   /** The newest mount of a device, by the number that fstat gives. */
   Optional<Mount> ofDevice(long device) {
     // How the kernel packs major and minor into the number (linux/kdev_t.h, new_encode_dev).
-    long major = device >> 8 & 0xfff;
-    long minor = device & 0xff | device >> 12 & 0xfff00;
+    long major = (device >> 8) & 0xfff;
+    long minor = (device & 0xff) | ((device >> 12) & 0xfff00);
     String wanted = major + ":" + minor;
     return all.reversed().stream().filter(mount -> mount.device.equals(wanted)).findFirst();
   }
@@ -49,14 +49,14 @@ record Mounts(List<Mount> all) {
       if (dash < 0) {
         return Optional.empty();
       }
-      String[] before = line.substring(0, dash).split(" ");
-      String[] behind = line.substring(dash + 3).split(" ");
+      String[] before = line.substring(0, dash).split(" ", -1);
+      String[] behind = line.substring(dash + 3).split(" ", -1);
       if (before.length < 6 || behind.length < 1) {
         return Optional.empty();
       }
-      List<String> options = new ArrayList<>(List.of(before[5].split(",")));
+      List<String> options = new ArrayList<>(List.of(before[5].split(",", -1)));
       if (behind.length > 2) {
-        options.addAll(List.of(behind[2].split(",")));
+        options.addAll(List.of(behind[2].split(",", -1)));
       }
       return Optional.of(
           new Mount(before[2], plain(before[3]), plain(before[4]), behind[0], options));

@@ -22,7 +22,7 @@ record NumaMaps(String policy, Map<Integer, Long> bytesPerNode) {
   }
 
   static NumaMaps parse(String line) {
-    String[] fields = line.strip().split(" ");
+    String[] fields = line.strip().split(" ", -1);
     long pageBytes = 0;
     Map<Integer, Long> pages = new TreeMap<>();
     for (String field : fields) {

@@ -1,8 +1,8 @@
 package io.holdfast.internal.host;
 
 import java.util.Collections;
+import java.util.NavigableSet;
 import java.util.Set;
-import java.util.SortedSet;
 import java.util.TreeSet;
 
 /** Lists of nodes and CPUs as sysfs and procfs write them: {@code 0-3,8}. */
@@ -10,9 +10,9 @@ final class NumberList {
   private NumberList() {}
 
   /** Reads a list; what is no list is empty. */
-  static SortedSet<Integer> parse(String text) {
-    SortedSet<Integer> numbers = new TreeSet<>();
-    for (String part : text.strip().split(",")) {
+  static NavigableSet<Integer> parse(String text) {
+    NavigableSet<Integer> numbers = new TreeSet<>();
+    for (String part : text.strip().split(",", -1)) {
       if (part.matches("[0-9]{1,6}(-[0-9]{1,6})?")) {
         int dash = part.indexOf('-');
         int first = Integer.parseInt(dash < 0 ? part : part.substring(0, dash));
@@ -22,7 +22,7 @@ final class NumberList {
         }
       }
     }
-    return Collections.unmodifiableSortedSet(numbers);
+    return Collections.unmodifiableNavigableSet(numbers);
   }
 
   /** Writes a list, runs folded; an empty one is {@code none}. */

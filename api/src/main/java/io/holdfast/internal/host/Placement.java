@@ -251,10 +251,13 @@ record Placement(
       return bound(NodeMode.WEIGHTED_INTERLEAVE, weights.keySet(), shares);
     }
 
+    // Equal after both are divided by their sums, in whole numbers: a / A = b / B.
     private static boolean sameRatios(Map<Integer, Integer> one, Map<Integer, Integer> other) {
-      int node = one.keySet().iterator().next();
-      return one.keySet().stream()
-          .allMatch(each -> one.get(each) * other.get(node) == other.get(each) * one.get(node));
+      long oneSum = one.values().stream().mapToLong(Integer::intValue).sum();
+      long otherSum = other.values().stream().mapToLong(Integer::intValue).sum();
+      return one.entrySet().stream()
+          .allMatch(
+              each -> each.getValue() * otherSum == other.getOrDefault(each.getKey(), 0) * oneSum);
     }
 
     private static Map<Integer, Double> evenly(Set<Integer> nodes) {

@@ -40,8 +40,13 @@ sealed interface Views {
     private Own(long address, long bytes) {
       this.address = address;
       this.bytes = bytes;
-      this.arena = Arena.ofShared();
+      this.arena = fresh();
       this.whole = view();
+    }
+
+    @SuppressWarnings("MustBeClosed") // takeAway closes it
+    private static Arena fresh() {
+      return Arena.ofShared();
     }
 
     @SuppressWarnings("restricted") // the region keeps the memory mapped while this arena lives
@@ -62,7 +67,7 @@ sealed interface Views {
     @Override
     public void renew() {
       if (!arena.scope().isAlive()) {
-        arena = Arena.ofShared();
+        arena = fresh();
         whole = view();
       }
     }

@@ -9,8 +9,8 @@ import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.DirectoryHandle;
 import io.holdfast.spi.HostKernel.FileSystemFacts;
 import io.holdfast.spi.HostKernel.Pages;
+import java.util.NavigableSet;
 import java.util.Optional;
-import java.util.SortedSet;
 import java.util.stream.Collectors;
 
 /**
@@ -148,7 +148,7 @@ record Wish(
           case HUGETLB -> ((PageKind.HugeTlb) kind).pageBytes();
         };
     if (backing == Backing.HUGETLB) {
-      SortedSet<Long> sizes = machine.hugePageSizes();
+      NavigableSet<Long> sizes = machine.hugePageSizes();
       if (!sizes.contains(found)) {
         throw new UnsupportedException(
             kind.describe(),
@@ -164,7 +164,11 @@ record Wish(
       throw new UnsupportedException(
           PageSizes.text(in.pageBytes().getAsLong()) + " pages in " + in.directory(),
           "the directory is "
-              + (backing == Backing.HUGETLBFS ? "hugetlbfs" : "no hugetlbfs")
+              + switch (backing) {
+                case HUGETLBFS -> "hugetlbfs";
+                case TMPFS -> "tmpfs";
+                default -> "an ordinary file system";
+              }
               + " with pages of "
               + PageSizes.text(found),
           "Mount one with these pages: mount -t hugetlbfs -o pagesize="
@@ -174,13 +178,18 @@ record Wish(
     return found;
   }
 
-  private static String names(SortedSet<Long> sizes) {
+  private static String names(NavigableSet<Long> sizes) {
     return sizes.stream().map(PageSizes::text).collect(Collectors.joining(", "));
   }
 
   /** The same with another placement. */
   Wish placed(Placement other) {
     return new Wish(request, backing, pageBytes, mappedBytes, other, space);
+  }
+
+  /** The same with another account of the file system. */
+  Wish on(FileSpace other) {
+    return new Wish(request, backing, pageBytes, mappedBytes, placement, Optional.of(other));
   }
 
   /** Pages of it. */

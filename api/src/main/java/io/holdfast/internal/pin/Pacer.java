@@ -13,21 +13,19 @@ final class Pacer {
   static final long FIRST_BYTES = 2L << 20;
 
   private final long budgetNanos;
+  private final long pauseNanos;
   private long wantedBytes;
 
   /**
    * Starts small.
    *
    * @param budgetNanos longest a call should take; 0 for no limit
+   * @param pauseNanos pause behind each call, twice as long while copies are in flight
    */
-  Pacer(long budgetNanos) {
+  Pacer(long budgetNanos, long pauseNanos) {
     this.budgetNanos = budgetNanos;
+    this.pauseNanos = pauseNanos;
     this.wantedBytes = budgetNanos == 0 ? Long.MAX_VALUE : FIRST_BYTES;
-  }
-
-  /** Whether there is a budget. */
-  boolean isPolite() {
-    return budgetNanos > 0;
   }
 
   /** What the next call should take; {@link Long#MAX_VALUE} without a budget. */
@@ -52,6 +50,6 @@ final class Pacer {
 
   /** How long others get the driver's lock after a call. */
   long pauseNanos(long copiesInFlight) {
-    return copiesInFlight > 0 ? budgetNanos / 2 : budgetNanos / 4;
+    return copiesInFlight > 0 ? 2 * pauseNanos : pauseNanos;
   }
 }

@@ -1,49 +1,119 @@
 package io.holdfast.internal.pin;
 
+import io.holdfast.error.HoldfastException;
 import io.holdfast.pin.PinException;
+import io.holdfast.pin.Pinner;
+import io.holdfast.spi.HostKernel;
+import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
-/** A limit that the operator sets on all pins, read from a system property at plan time. */
-final class PinBudget {
-  /** Most bytes that may be pinned; absent for no limit. */
-  static final String PROPERTY = "holdfast.pin.budgetBytes";
-
+/**
+ * A limit that the operator sets on all pins of a host, read from system properties at plan time.
+ * For one thread at a time.
+ */
+final class PinBudget implements AutoCloseable {
   private final String backendId;
+  private final HostKernel kernel;
+  private @Nullable PinLedger ledger;
 
-  PinBudget(String backendId) {
+  PinBudget(String backendId, HostKernel kernel) {
     this.backendId = backendId;
+    this.kernel = kernel;
   }
 
-  /** Refuses what would exceed the budget. */
+  /** Refuses what would exceed the budget as of now; takes nothing. */
   void require(long taken, long more) {
-    String text = System.getProperty(PROPERTY);
-    if (text == null) {
+    PinLedger book = ledger();
+    if (book == null) {
+      check(taken, 0, more);
+    } else {
+      book.alone(others -> check(taken, others, more));
+    }
+  }
+
+  /** Takes what does not exceed the budget. */
+  void take(long taken, long more) {
+    PinLedger book = ledger();
+    if (book == null) {
+      check(taken, 0, more);
+    } else {
+      book.alone(
+          others -> {
+            check(taken, others, more);
+            book.write(taken + more);
+          });
+    }
+  }
+
+  /** Tells others how much is taken now. */
+  void settle(long taken) {
+    PinLedger book = ledger;
+    if (book != null) {
+      try {
+        book.write(taken);
+      } catch (HoldfastException _) {
+        // The account stays too high until the next change: refused too early, never too late.
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    PinLedger book = ledger;
+    ledger = null;
+    if (book != null) {
+      book.close();
+    }
+  }
+
+  private @Nullable PinLedger ledger() {
+    String folder = System.getProperty(Pinner.LEDGER_PROPERTY);
+    if (ledger == null && folder != null && !folder.isBlank()) {
+      ledger = PinLedger.open(kernel, Path.of(folder.strip()));
+    }
+    return ledger;
+  }
+
+  private void check(long taken, long others, long more) {
+    OptionalLong limit = limit();
+    if (limit.isEmpty()) {
       return;
     }
-    long budget = parse(text);
-    if (more > budget - Math.min(taken, budget)) {
+    long budget = limit.getAsLong();
+    long free = Math.max(0, budget - Math.min(budget, taken) - Math.min(budget, others));
+    if (more > free) {
       throw new PinException(
           PinException.Reason.HOST_BUDGET,
           0,
           more,
           Optional.empty(),
-          "%s: %d bytes are pinned or about to be, %d more exceed the budget of %d"
-              .formatted(backendId, taken, more, budget),
-          "Pin less, or raise the system property " + PROPERTY,
+          "%s: %d bytes are pinned or about to be here and %d in other processes; %d more exceed the budget of %d"
+              .formatted(backendId, taken, others, more, budget),
+          "Pin less, or raise the system property " + Pinner.BUDGET_PROPERTY,
           null);
     }
   }
 
-  private static long parse(String text) {
+  private static OptionalLong limit() {
+    String text = System.getProperty(Pinner.BUDGET_PROPERTY);
+    if (text == null || text.isBlank()) {
+      return OptionalLong.empty();
+    }
     try {
       long bytes = Long.parseLong(text.strip());
       if (bytes >= 0) {
-        return bytes;
+        return OptionalLong.of(bytes);
       }
     } catch (NumberFormatException _) {
       // said below
     }
     throw new IllegalArgumentException(
-        "the system property " + PROPERTY + " must be a number of bytes, not '" + text + "'");
+        "the system property "
+            + Pinner.BUDGET_PROPERTY
+            + " must be a number of bytes, not '"
+            + text
+            + "'");
   }
 }

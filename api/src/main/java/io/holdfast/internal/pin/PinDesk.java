@@ -23,7 +23,7 @@ import java.util.function.LongSupplier;
  * What all pins of one backend share: which addresses are taken, how many bytes are pinned, which
  * ranges are in quarantine, and whose turn it is to call the driver. Safe from any thread.
  */
-public final class PinDesk {
+public final class PinDesk implements AutoCloseable {
   private final String backendId;
   private final HostKernel kernel;
   private final ReentrantLock lock = new ReentrantLock();
@@ -42,7 +42,7 @@ public final class PinDesk {
   public PinDesk(String backendId, HostKernel kernel) {
     this.backendId = backendId;
     this.kernel = kernel;
-    this.budget = new PinBudget(backendId);
+    this.budget = new PinBudget(backendId, kernel);
   }
 
   /**
@@ -91,7 +91,7 @@ public final class PinDesk {
       requireFree(address, bytes);
       long before = takenBytes();
       requireTotal(before, bytes, traits, ignoredBounds, notes);
-      budget.require(before, bytes);
+      budget.take(before, bytes);
       Claim claim = new Claim(address, bytes);
       claims.put(address, claim);
       return claim;
@@ -184,6 +184,7 @@ public final class PinDesk {
       if (bytes == 0) {
         claims.remove(claim.address, claim);
       }
+      budget.settle(takenBytes());
     } finally {
       lock.unlock();
     }
@@ -234,6 +235,7 @@ public final class PinDesk {
     lock.lock();
     try {
       quarantine.add(new Quarantined(device, range, kept, kernel.nanoTime(), failure));
+      budget.settle(takenBytes());
     } finally {
       lock.unlock();
     }
@@ -301,10 +303,22 @@ public final class PinDesk {
     lock.lock();
     try {
       quarantine.remove(one);
+      budget.settle(takenBytes());
     } finally {
       lock.unlock();
     }
     one.kept.close();
+  }
+
+  /** Nothing is pinned from now on; what other processes were told is taken back. Idempotent. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      budget.close();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** The driver's answer, also where the port threw something else. */

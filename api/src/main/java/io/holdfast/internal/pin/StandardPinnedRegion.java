@@ -89,7 +89,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       PinDesk.Claim claim,
       List<String> notes,
       @Nullable TurnFile turns,
-      long budgetNanos) {
+      Pacer pacer) {
     this.device = device;
     this.port = device.port();
     this.kernel = device.backend().kernel();
@@ -102,7 +102,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     this.claim = claim;
     this.notes = notes;
     this.turns = turns;
-    this.pacer = new Pacer(budgetNanos);
+    this.pacer = pacer;
     this.views.add(new DeviceView(device, memory.backingPageBytes()));
     this.place = new Place(this);
   }
@@ -129,7 +129,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       claim = desk.claim(memory.wholePages(), decided.traits(), request.ignoredBounds(), notes);
       region =
           new StandardPinnedRegion(
-              device, subject, request, decided, claim, notes, turns, budget(request, manner));
+              device, subject, request, decided, claim, notes, turns, pacer(request, manner));
     } catch (Throwable unwound) {
       if (claim != null) {
         desk.keepOnly(claim, 0);
@@ -148,13 +148,15 @@ final class StandardPinnedRegion implements PinnedMemory {
     return region;
   }
 
-  private static long budget(PinRequest request, Manner manner) {
+  private static Pacer pacer(PinRequest request, Manner manner) {
     Duration otherwise =
         switch (manner) {
           case WAITED_FOR -> Duration.ZERO;
           case BACKGROUND -> PinPacing.DEFAULT_BUDGET;
         };
-    return request.pacing().perCall().orElse(otherwise).toNanos();
+    Duration budget = request.pacing().perCall().orElse(otherwise);
+    Duration between = request.pacing().between().orElse(budget.dividedBy(4));
+    return new Pacer(budget.toNanos(), between.toNanos());
   }
 
   // ---- pinning
@@ -333,8 +335,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   }
 
   private void rest() {
-    if (pacer.isPolite() && !flatOut) {
-      kernel.pause(pacer.pauseNanos(desk.copiesInFlight()));
+    long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
+    if (nanos > 0) {
+      kernel.pause(nanos);
     }
   }
 

@@ -1,6 +1,8 @@
 package io.holdfast.internal.portable;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,6 +18,9 @@ import java.util.stream.Stream;
  * @param root the folder that paths start from
  */
 public record TextTree(Path root) {
+  // The files of /proc/sys answer the first read only, so it must be large enough for all of it.
+  // Files.readAllBytes begins with one byte where a file says that it is empty, as these do.
+  private static final int BUFFER_BYTES = 64 * 1024;
 
   /**
    * Reads a text whole; bytes that are not UTF-8 are replaced.
@@ -25,8 +30,13 @@ public record TextTree(Path root) {
    * @throws IllegalArgumentException where the path steps upwards
    */
   public Optional<String> text(String path) {
-    try {
-      return Optional.of(new String(Files.readAllBytes(resolve(path)), StandardCharsets.UTF_8));
+    try (InputStream in = Files.newInputStream(resolve(path))) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      byte[] buffer = new byte[BUFFER_BYTES];
+      for (int read = in.read(buffer); read > 0; read = in.read(buffer)) {
+        bytes.write(buffer, 0, read);
+      }
+      return Optional.of(bytes.toString(StandardCharsets.UTF_8));
     } catch (IOException absent) {
       return Optional.empty();
     }

@@ -1,21 +1,513 @@
 package io.holdfast.internal.slots;
 
+import io.holdfast.copy.BlockCopies;
+import io.holdfast.error.BusyException;
 import io.holdfast.internal.pin.PinnedMemory;
-import io.holdfast.layout.*;
-import io.holdfast.pin.*;
+import io.holdfast.internal.tree.Standing;
+import io.holdfast.layout.BlockLayout;
+import io.holdfast.layout.BlockShape;
+import io.holdfast.layout.Plane;
+import io.holdfast.pin.HostBlocks;
+import io.holdfast.pin.NotReadyException;
+import io.holdfast.pin.SlotLease;
+import io.holdfast.spi.DevicePort;
+import io.holdfast.spi.StreamHandle;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
-/** Placeholder. */
-public final class HostSlots {
-  private HostSlots() {}
+/**
+ * Slots in pinned memory, and who uses each of them.
+ *
+ * <p>Every slot remembers the last copy that writes it and the last that reads it, as a ticket: the
+ * lane's number and the submission's number in that lane. A lane's submissions end in order, so one
+ * ticket of each kind is enough: a copy waits, on the device, for the tickets that conflict with it
+ * and then leaves its own. A second lane that reads a slot waits for the first lane's read, since
+ * the slot has room for one reader's ticket.
+ *
+ * <p>A lane examines a submission and leaves its tickets under {@link #lock}, so two lanes see the
+ * slots of two submissions in the same order. Two calls of {@link #of} with one memory and equal
+ * layouts give the same slots; slots of different layouts in one memory do not know of each other.
+ */
+public final class HostSlots implements HostBlocks {
+  private static final int LANE_SHIFT = 48;
+  private static final long SEQUENCE_MASK = (1L << LANE_SHIFT) - 1;
+  private static final int MOST_LANES = 1 << 15;
+  private static final int LEASE_BITS = 16;
+  private static final long LEASE_MASK = (1L << LEASE_BITS) - 1;
+  private static final long LEASED_FOR_WRITING = LEASE_MASK;
+
+  /** Weak on both ends: the slots live as long as the memory, in whose tree they are enrolled. */
+  private static final Map<PinnedMemory, List<WeakReference<HostSlots>>> KNOWN =
+      new WeakHashMap<>();
+
+  private final PinnedMemory memory;
+  private final BlockLayout layout;
+  private final long slots;
+  private final long extentBytes;
+  private final SlotWords words;
+  private final Place place;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  // Guarded by the lock.
+  private @Nullable CopyLane[] lanes = new CopyLane[4];
+  private long[] lastSequences = new long[4];
+  private int laneNumbers;
+  private long examination;
+  private boolean shut;
+  private final Set<Lease> leases = new LinkedHashSet<>();
+
+  private volatile Ready ready = new Ready(-1, 0);
+
+  /** How many slots lie below a watermark; remembered because the watermark seldom moves. */
+  private record Ready(long watermarkBytes, long slots) {}
+
+  private HostSlots(PinnedMemory memory, BlockLayout layout) {
+    this.memory = memory;
+    this.layout = layout;
+    this.slots = layout.blocks();
+    this.extentBytes = layout.extentBytes();
+    this.words = new SlotWords(slots);
+    this.place = new Place(this);
+  }
 
   /**
    * Slots in pinned memory.
    *
-   * @param memory pinned
+   * @param memory pinned, or being pinned
    * @param layout from its start
-   * @return the slots
+   * @return the slots; the same again for the same memory and an equal layout
+   * @throws IllegalArgumentException when the layout reaches beyond the logical bytes
+   * @throws IllegalStateException when the memory is closed
    */
-  public static HostBlocks of(PinnedMemory memory, BlockLayout layout) {
-    return io.holdfast.internal.Placeholder.value();
+  public static HostSlots of(PinnedMemory memory, BlockLayout layout) {
+    if (layout.extentBytes() > memory.memory().logicalBytes()) {
+      throw new IllegalArgumentException(
+          "the layout reaches to byte "
+              + layout.extentBytes()
+              + ", the pinned memory has "
+              + memory.memory().logicalBytes());
+    }
+    memory.standing().requireOpen();
+    synchronized (KNOWN) {
+      List<WeakReference<HostSlots>> known = KNOWN.computeIfAbsent(memory, _ -> new ArrayList<>());
+      known.removeIf(reference -> reference.get() == null);
+      for (WeakReference<HostSlots> reference : known) {
+        HostSlots one = reference.get();
+        if (one != null && one.layout.equals(layout)) {
+          return one;
+        }
+      }
+      HostSlots made = new HostSlots(memory, layout);
+      known.add(new WeakReference<>(made));
+      return made;
+    }
+  }
+
+  /**
+   * The memory they lie in.
+   *
+   * @return pinned memory
+   */
+  public PinnedMemory memory() {
+    return memory;
+  }
+
+  /**
+   * How they lie, from the memory's start.
+   *
+   * @return the layout
+   */
+  public BlockLayout layout() {
+    return layout;
+  }
+
+  /**
+   * What routes stand on.
+   *
+   * @return the slots' place in the tree
+   */
+  public Standing standing() {
+    return place;
+  }
+
+  @Override
+  public BlockShape shape() {
+    return layout.shape();
+  }
+
+  @Override
+  public long slots() {
+    return slots;
+  }
+
+  @Override
+  public long readySlots() {
+    long watermark = memory.watermarkBytes();
+    Ready known = ready;
+    if (known.watermarkBytes != watermark) {
+      known = new Ready(watermark, slotsBelow(watermark));
+      ready = known;
+    }
+    return known.slots;
+  }
+
+  private long slotsBelow(long watermark) {
+    if (watermark >= extentBytes) {
+      return slots;
+    }
+    long least = slots;
+    for (Plane plane : layout.planes()) {
+      long room = watermark - plane.offsetBytes() - plane.blockBytes();
+      least = room < 0 ? 0 : Math.min(least, room / plane.strideBytes() + 1);
+    }
+    return least;
+  }
+
+  @Override
+  public void awaitSlots(long wanted) {
+    if (wanted < 0 || wanted > slots) {
+      throw new IndexOutOfBoundsException(wanted + " slots of " + slots);
+    }
+    place.requireOpen();
+    if (wanted <= readySlots()) {
+      return;
+    }
+    long bytes = 0;
+    for (Plane plane : layout.planes()) {
+      bytes = Math.max(bytes, plane.blockOffsetBytes(wanted - 1) + plane.blockBytes());
+    }
+    memory.awaitWatermark(bytes);
+  }
+
+  // ---- leases
+
+  @Override
+  public SlotLease lease(long slot, Access access) {
+    lock.lock();
+    try {
+      place.requireOpen();
+      if (shut) {
+        throw new IllegalStateException(place.name() + " is closing");
+      }
+      if (slot < 0 || slot >= slots) {
+        throw new IndexOutOfBoundsException("slot " + slot + " of " + slots);
+      }
+      if (slot >= readySlots()) {
+        throw new NotReadyException(slot, readySlots());
+      }
+      MemorySegment chunk = words.chunk(slot);
+      long offset = SlotWords.offset(slot);
+      long mark = SlotWords.mark(chunk, offset);
+      long leased = mark & LEASE_MASK;
+      List<String> holders = new ArrayList<>();
+      if (inFlight(SlotWords.writer(chunk, offset))) {
+        holders.add("a store to slot " + slot);
+      }
+      if (access == Access.WRITE) {
+        if (inFlight(SlotWords.reader(chunk, offset))) {
+          holders.add("a load from slot " + slot);
+        }
+        if (leased != 0) {
+          holders.add(leasesOf(slot, leased));
+        }
+      } else if (leased == LEASED_FOR_WRITING || leased == LEASED_FOR_WRITING - 1) {
+        holders.add(leasesOf(slot, leased));
+      }
+      if (!holders.isEmpty()) {
+        throw new BusyException("leasing slot " + slot + " for " + access, holders);
+      }
+      SlotWords.mark(chunk, offset, access == Access.WRITE ? mark | LEASED_FOR_WRITING : mark + 1);
+      Lease lease = new Lease(this, slot, access);
+      leases.add(lease);
+      return lease;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static String leasesOf(long slot, long leased) {
+    return leased == LEASED_FOR_WRITING
+        ? "a WRITE lease of slot " + slot
+        : leased + (leased == 1 ? " READ lease" : " READ leases") + " of slot " + slot;
+  }
+
+  private boolean inFlight(long ticket) {
+    CopyLane lane = ticket == 0 ? null : lanes[(int) (ticket >>> LANE_SHIFT)];
+    long sequence = ticket & SEQUENCE_MASK;
+    return lane != null && lane.completed() < sequence && lane.completedNow() < sequence;
+  }
+
+  void giveBack(Lease lease) {
+    lock.lock();
+    try {
+      if (leases.remove(lease)) {
+        MemorySegment chunk = words.chunk(lease.slot());
+        long offset = SlotWords.offset(lease.slot());
+        long mark = SlotWords.mark(chunk, offset);
+        SlotWords.mark(
+            chunk, offset, lease.access() == Access.WRITE ? mark & ~LEASE_MASK : mark - 1);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- for copy lanes
+
+  /** Begins an examination; no other lane examines or leaves tickets until {@link #unlock}. */
+  public void lock() {
+    lock.lock();
+  }
+
+  /** The other lanes may go on. */
+  public void unlock() {
+    lock.unlock();
+  }
+
+  /**
+   * Gives a lane a number. Numbers are used again, and a number's sequence goes on where the lane
+   * before left it, so that old tickets stay old.
+   *
+   * @param lane who will submit copies on these slots
+   * @return its number
+   */
+  public int enroll(CopyLane lane) {
+    lock.lock();
+    try {
+      int number = 0;
+      while (number < laneNumbers && lanes[number] != null) {
+        number++;
+      }
+      if (number == MOST_LANES) {
+        throw new IllegalStateException(MOST_LANES + " lanes copy on " + place.name() + " already");
+      }
+      if (number == lanes.length) {
+        lanes = Arrays.copyOf(lanes, 2 * number);
+        lastSequences = Arrays.copyOf(lastSequences, 2 * number);
+      }
+      lanes[number] = lane;
+      laneNumbers = Math.max(laneNumbers, number + 1);
+      return number;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * The last number that was used under a lane's number before.
+   *
+   * @param number of a lane
+   * @return 0 when it was never used
+   */
+  public long lastSequence(int number) {
+    lock.lock();
+    try {
+      return lastSequences[number];
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Forgets a lane whose copies have all ended.
+   *
+   * @param number of the lane
+   * @param lastSequence the last number it used
+   */
+  public void withdraw(int number, long lastSequence) {
+    lock.lock();
+    try {
+      lanes[number] = null;
+      lastSequences[number] = lastSequence;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * How many lanes there can be in {@link #examine}'s answer.
+   *
+   * @return one more than the highest number; call under the lock
+   */
+  public int laneNumbers() {
+    return laneNumbers;
+  }
+
+  /**
+   * Checks every pair's slot, and finds out for whom the copies must wait. Changes nothing that a
+   * refusal would have to take back. Call under the lock; allocates nothing when it does not
+   * refuse.
+   *
+   * @param copies the pairs
+   * @param use WRITE for a store, READ for a load
+   * @param number of the lane that asks
+   * @param waits of at least {@link #laneNumbers} zeros; afterwards per lane the submission to wait
+   *     for, or 0
+   */
+  public void examine(BlockCopies copies, Access use, int number, long[] waits) {
+    long readyNow = readySlots();
+    examination++;
+    int pairs = copies.pairs();
+    for (int pair = 0; pair < pairs; pair++) {
+      long slot = copies.hostSlot(pair);
+      if (slot < 0 || slot >= readyNow) {
+        throw refusal(pair, slot, readyNow);
+      }
+      MemorySegment chunk = words.chunk(slot);
+      long offset = SlotWords.offset(slot);
+      long mark = SlotWords.mark(chunk, offset);
+      long leased = mark & LEASE_MASK;
+      if (leased != 0 && (use == Access.WRITE || leased == LEASED_FOR_WRITING)) {
+        throw new BusyException(
+            (use == Access.WRITE ? "a store to" : "a load from")
+                + " slot "
+                + slot
+                + " (pair "
+                + pair
+                + ")",
+            List.of(leasesOf(slot, leased)));
+      }
+      if (use == Access.WRITE) {
+        if (mark >>> LEASE_BITS == examination) {
+          throw new IllegalArgumentException(
+              "pair " + pair + " stores to host slot " + slot + ", as an earlier pair does");
+        }
+        SlotWords.mark(chunk, offset, examination << LEASE_BITS | leased);
+      }
+      await(SlotWords.writer(chunk, offset), number, waits);
+      await(SlotWords.reader(chunk, offset), number, waits);
+    }
+  }
+
+  /**
+   * Checks that every pair's slot exists and is ready.
+   *
+   * @param copies the pairs
+   */
+  public void requireReady(BlockCopies copies) {
+    long readyNow = readySlots();
+    for (int pair = 0; pair < copies.pairs(); pair++) {
+      long slot = copies.hostSlot(pair);
+      if (slot < 0 || slot >= readyNow) {
+        throw refusal(pair, slot, readyNow);
+      }
+    }
+  }
+
+  private void await(long ticket, int number, long[] waits) {
+    int other = (int) (ticket >>> LANE_SHIFT);
+    if (ticket == 0 || other == number) {
+      return; // a lane's own copies follow each other anyway
+    }
+    long sequence = ticket & SEQUENCE_MASK;
+    CopyLane lane = lanes[other];
+    if (sequence > waits[other] && lane != null && lane.completed() < sequence) {
+      waits[other] = sequence;
+    }
+  }
+
+  private RuntimeException refusal(int pair, long slot, long readyNow) {
+    return slot < 0 || slot >= slots
+        ? new IndexOutOfBoundsException(
+            "pair " + pair + " names host slot " + slot + " of " + slots)
+        : new NotReadyException(slot, readyNow, pair);
+  }
+
+  /**
+   * Makes a stream wait for what {@link #examine} found. Call under the lock.
+   *
+   * @param waits as examine left it; zeros afterwards
+   * @param port of the stream's device
+   * @param stream who waits
+   */
+  public void holdBack(long[] waits, DevicePort port, StreamHandle stream) {
+    for (int other = 0; other < laneNumbers; other++) {
+      long sequence = waits[other];
+      waits[other] = 0;
+      CopyLane lane = lanes[other];
+      if (sequence != 0 && lane != null) {
+        lane.holdBack(port, stream, sequence);
+      }
+    }
+  }
+
+  /**
+   * Leaves tickets; from now on others wait for this submission. Call under the lock.
+   *
+   * @param copies the pairs
+   * @param use WRITE for a store, READ for a load
+   * @param number of the lane
+   * @param sequence of the submission in that lane
+   */
+  public void leaveTickets(BlockCopies copies, Access use, int number, long sequence) {
+    long ticket = (long) number << LANE_SHIFT | sequence;
+    int pairs = copies.pairs();
+    for (int pair = 0; pair < pairs; pair++) {
+      long slot = copies.hostSlot(pair);
+      MemorySegment chunk = words.chunk(slot);
+      if (use == Access.WRITE) {
+        SlotWords.writer(chunk, SlotWords.offset(slot), ticket);
+      } else {
+        SlotWords.reader(chunk, SlotWords.offset(slot), ticket);
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return slots + " slots of " + layout.shape().bytes() + " bytes";
+  }
+
+  /** Their place in the tree: leases are in the caller's hands, so they refuse a close. */
+  private static final class Place extends Standing {
+    private final HostSlots slots;
+
+    Place(HostSlots slots) {
+      super(slots.toString(), slots.memory.standing());
+      this.slots = slots;
+    }
+
+    @Override
+    protected void shut() {
+      shut(true);
+    }
+
+    @Override
+    protected void reopen() {
+      shut(false);
+    }
+
+    private void shut(boolean whether) {
+      slots.lock.lock();
+      try {
+        slots.shut = whether;
+      } finally {
+        slots.lock.unlock();
+      }
+    }
+
+    @Override
+    protected void refuse(List<String> holders) {
+      slots.lock.lock();
+      try {
+        for (Lease lease : slots.leases) {
+          holders.add(lease.toString());
+        }
+      } finally {
+        slots.lock.unlock();
+      }
+    }
+
+    @Override
+    protected void release() {}
   }
 }

@@ -19,8 +19,8 @@ import java.util.Objects;
  * same lock file (HOLDFAST_HUGETLB_LOCK, or one in the folder for temporary files). Closing puts
  * the old size back.
  */
-final class HugePool implements AutoCloseable {
-  static final long PAGE_BYTES = 2 * 1024 * 1024;
+public final class HugePool implements AutoCloseable {
+  public static final long PAGE_BYTES = 2 * 1024 * 1024;
 
   private static final Path SIZE =
       Path.of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
@@ -38,7 +38,7 @@ final class HugePool implements AutoCloseable {
   }
 
   /** Takes the lock and adds pages, or skips the test and says what is missing. */
-  static HugePool with(HostKernel kernel, long morePages) throws IOException {
+  public static HugePool with(HostKernel kernel, long morePages) throws IOException {
     assumeTrue(Files.isWritable(SIZE), "needs the right to write " + SIZE);
     HugePool pool = new HugePool(kernel, locked(kernel), read());
     if (morePages > 0) {
@@ -53,12 +53,12 @@ final class HugePool implements AutoCloseable {
   }
 
   /** How many pages can still be reserved. */
-  long available() throws IOException {
+  public long available() throws IOException {
     return read("free_hugepages") - read("resv_hugepages");
   }
 
   /** More pages than the pool can ever give, overcommit included. */
-  long tooMany() throws IOException {
+  public long tooMany() throws IOException {
     return read() + read("nr_overcommit_hugepages") + 1;
   }
 

@@ -2,15 +2,20 @@ package io.holdfast.internal.portable;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernels;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class TextTreeTest {
@@ -54,11 +59,32 @@ class TextTreeTest {
   }
 
   @Test
+  void aTextOfProcSysIsReadWholeAlthoughItAnswersOneReadOnly() {
+    Path setting = Path.of("/proc/sys/kernel/pid_max");
+    assumeTrue(Files.isReadable(setting), "needs " + setting);
+
+    // The least that Linux takes is 301, so a single digit is a text cut short.
+    String text = new TextTree(Path.of("/")).text(setting.toString()).orElseThrow();
+
+    assertTrue(text.strip().matches("[0-9]{3,}"), text);
+  }
+
+  @Test
   void aPathDoesNotLeaveTheTree() {
     TextTree tree = new TextTree(root);
 
     assertThrows(IllegalArgumentException.class, () -> tree.text("/../etc/passwd"));
     assertThrows(IllegalArgumentException.class, () -> tree.names("proc/../.."));
     assertThrows(IllegalArgumentException.class, () -> tree.text("a\0b"));
+  }
+
+  @Test
+  @EnabledOnOs(value = OS.LINUX, disabledReason = "needs procfs")
+  void a_sysctl_number_is_read_whole() throws Exception {
+    Process cat = new ProcessBuilder("cat", "/proc/sys/vm/max_map_count").start();
+    String wanted = new String(cat.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+    assertEquals(
+        Optional.of(wanted), new TextTree(Path.of("/")).text("/proc/sys/vm/max_map_count"));
   }
 }

@@ -1,0 +1,646 @@
+package io.holdfast.internal.copy;
+
+import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.Completion;
+import io.holdfast.copy.CopyDecision;
+import io.holdfast.copy.CopyException;
+import io.holdfast.copy.CopyOptions.Timing;
+import io.holdfast.copy.CopyPath;
+import io.holdfast.copy.CopyRoute.Direction;
+import io.holdfast.device.Order;
+import io.holdfast.error.BusyException;
+import io.holdfast.error.Category;
+import io.holdfast.error.DriverException;
+import io.holdfast.internal.SegmentOwner;
+import io.holdfast.internal.core.CoreBackend;
+import io.holdfast.internal.core.Poller;
+import io.holdfast.internal.slots.CopyLane;
+import io.holdfast.internal.slots.HostSlots;
+import io.holdfast.internal.tree.UseCount;
+import io.holdfast.pin.HostBlocks.Access;
+import io.holdfast.spi.BatchCopyPort.SourceReads;
+import io.holdfast.spi.CaptureState;
+import io.holdfast.spi.CopyTable;
+import io.holdfast.spi.DevicePort;
+import io.holdfast.spi.DeviceRange;
+import io.holdfast.spi.EventHandle;
+import io.holdfast.spi.EventKind;
+import io.holdfast.spi.StreamHandle;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One direction of a route: a stream of ours, and the submissions on it in order.
+ *
+ * <p>A submission goes like this. Under the lane's lock: enter what must stay, check the device
+ * blocks. Under the slots' lock as well: check the slots, let the stream wait for conflicting
+ * copies and for the caller's order, see that it did not join a capture, leave the tickets. From
+ * there on the submission has a number, and whatever happens it gets an end. Then, under the lane's
+ * lock alone: rows and driver calls in turn, the event behind them, publication. Allocates nothing
+ * once it has seen a submission as large and as many in flight.
+ */
+final class Lane implements Poller.Watched, CopyLane {
+  private static final int FIRST_FLIGHTS = 16;
+
+  private final StandardRoute route;
+  private final Direction direction;
+  private final Access use;
+  private final DevicePort port;
+  private final HostSlots slots;
+  private final int number;
+  private final LaneStream stream;
+  private final Tables tables;
+  private final Descriptors descriptors;
+  private final DeviceBlockSet seen = new DeviceBlockSet();
+  private final ReentrantLock lock = new ReentrantLock();
+  private final LanePoint dryRun = new LanePoint(this, 0);
+  private final Rectangles rectangles;
+  private long[] waits = new long[4];
+
+  private volatile Flight[] flights;
+  private volatile long recorded;
+  private volatile long completed;
+  private final AtomicReference<@Nullable Thread> looker = new AtomicReference<>();
+
+  Lane(StandardRoute route, Direction direction) {
+    this.route = route;
+    this.direction = direction;
+    this.use = direction == Direction.STORE ? Access.WRITE : Access.READ;
+    this.port = route.core().port();
+    this.slots = route.slots();
+    this.descriptors = new Descriptors(route.hostAddresses(), direction);
+    this.rectangles = new Rectangles(port, route.hostAddresses(), direction);
+    this.flights = newFlights(FIRST_FLIGHTS);
+    this.tables =
+        new Tables(
+            route.core(),
+            direction == Direction.STORE
+                ? CopyTable.Direction.DEVICE_TO_HOST
+                : CopyTable.Direction.HOST_TO_DEVICE,
+            route.rowsOfTable());
+    try {
+      this.stream = new LaneStream(route.core(), route.options().priority());
+    } catch (Throwable failure) {
+      tables.free();
+      throw failure;
+    }
+    this.number = slots.enroll(this);
+    this.completed = slots.lastSequence(number);
+    this.recorded = completed;
+  }
+
+  private static Flight[] newFlights(int count) {
+    Flight[] made = new Flight[count];
+    for (int i = 0; i < count; i++) {
+      made[i] = new Flight();
+    }
+    return made;
+  }
+
+  private static Flight flight(Flight[] of, long sequence) {
+    return of[(int) sequence & of.length - 1];
+  }
+
+  // ---- submission
+
+  /** Submits, or refuses and leaves everything as it was. */
+  Completion submit(BlockCopies copies, Order order, StandardCompletion completion) {
+    long begun = System.nanoTime();
+    completion.arm();
+    boolean refused = true;
+    lock.lock();
+    try {
+      if (copies.pairs() == 0) {
+        route.requireOpen();
+        completion.doneWithNothing(route.chooser().forNothing());
+        refused = false;
+        return completion;
+      }
+      Geometry geometry = route.enter();
+      boolean left = true;
+      try {
+        checkDeviceBlocks(copies, route.countIn(geometry));
+        Flight flight = nextFlight();
+        descriptors.begin(copies, geometry);
+        long sequence = reserve(copies, order, flight);
+        left = false; // from here on the device's end leaves
+        refused = false;
+        go(copies, order, geometry, flight, sequence, completion, begun);
+        return completion;
+      } finally {
+        descriptors.end();
+        if (left) {
+          route.leave(geometry.owners);
+        }
+      }
+    } finally {
+      lock.unlock();
+      if (refused) {
+        completion.disarm();
+      }
+    }
+  }
+
+  private void checkDeviceBlocks(BlockCopies copies, long count) {
+    int pairs = copies.pairs();
+    boolean ascending = true;
+    boolean descending = true;
+    long last = 0;
+    for (int pair = 0; pair < pairs; pair++) {
+      long block = copies.deviceBlock(pair);
+      if (block < 0 || block >= count) {
+        throw new IndexOutOfBoundsException(
+            "pair " + pair + " names device block " + block + " of " + count);
+      }
+      ascending &= pair == 0 || block > last;
+      descending &= pair == 0 || block < last;
+      last = block;
+    }
+    if (direction == Direction.STORE || ascending || descending) {
+      return;
+    }
+    seen.begin(pairs);
+    for (int pair = 0; pair < pairs; pair++) {
+      if (!seen.add(copies.deviceBlock(pair))) {
+        throw new IllegalArgumentException(
+            "pair "
+                + pair
+                + " loads into device block "
+                + copies.deviceBlock(pair)
+                + ", as an earlier pair does");
+      }
+    }
+  }
+
+  /** The flight of the next number, with its events; the ring grows when all are in the air. */
+  private Flight nextFlight() {
+    long sequence = recorded + 1;
+    Flight[] now = flights;
+    if (sequence - completed > now.length) {
+      Flight[] more = newFlights(2 * now.length);
+      for (long each = recorded - now.length + 1; each <= recorded; each++) {
+        more[(int) each & more.length - 1] = flight(now, each);
+      }
+      flights = more;
+      now = more;
+    }
+    Flight flight = flight(now, sequence);
+    boolean timed = route.options().timing() == Timing.ON;
+    if (flight.end == null) {
+      flight.end = port.createEvent(timed ? EventKind.TIMED : EventKind.ORDER);
+    }
+    if (timed && flight.start == null) {
+      flight.start = port.createEvent(EventKind.TIMED);
+    }
+    return flight;
+  }
+
+  /** Everything that can refuse; gives the submission its number. */
+  private long reserve(BlockCopies copies, Order order, Flight flight) {
+    slots.lock();
+    try {
+      int lanes = slots.laneNumbers();
+      if (lanes > waits.length) {
+        waits = new long[2 * lanes];
+      }
+      try {
+        slots.examine(copies, use, number, waits);
+        if (order instanceof Order.TwoSided two) {
+          two.release(dryRun); // a consumer that would refuse does so before anything is submitted
+        }
+        slots.holdBack(waits, port, stream.handle());
+      } catch (Throwable refusal) {
+        Arrays.fill(waits, 0);
+        throw refusal;
+      }
+      order.hold(stream);
+      refuseCapture();
+      long sequence = recorded + 1;
+      flight.recorded = false;
+      flight.stream = stream.handle();
+      flight.failure = null;
+      slots.leaveTickets(copies, use, number, sequence);
+      return sequence;
+    } finally {
+      slots.unlock();
+    }
+  }
+
+  /**
+   * A stream that waits for an event of a capture joins it: its copies would never run, and the
+   * engine's capture would fail. Destroying the stream lets the capture end unharmed.
+   */
+  private void refuseCapture() {
+    if (port.captureState(stream.handle()) == CaptureState.NONE) {
+      return;
+    }
+    StreamHandle old = stream.replace();
+    try {
+      if (recorded > completed) { // copies in flight on the old stream still come first
+        holdBack(port, stream.handle(), recorded);
+      }
+    } finally {
+      stream.destroy(old);
+    }
+    throw new BusyException(
+        direction == Direction.STORE ? "a store" : "a load",
+        List.of("the graph capture in which its order's event was recorded"));
+  }
+
+  /** From the number on: whatever happens here, the submission is published and will end. */
+  private void go(
+      BlockCopies copies,
+      Order order,
+      Geometry geometry,
+      Flight flight,
+      long sequence,
+      StandardCompletion completion,
+      long begun) {
+    long pairs = copies.pairs();
+    long bytes = pairs * route.blockBytes();
+    completion.submitted(this, sequence, bytes, pairs * route.shapeParts());
+    flight.completion = completion;
+    flight.owners = geometry.owners;
+    Throwable failure = null;
+    try {
+      if (flight.start != null) {
+        port.recordEvent(flight.start, stream.handle());
+      }
+      CopyPath path = route.chooser().choose(direction, descriptors, bytes);
+      long rows =
+          path == CopyPath.PITCHED
+              ? rectangles.copy(copies, geometry, stream.handle())
+              : goRows(path, bytes, sequence);
+      completion.went(path, rows, System.nanoTime() - begun);
+    } catch (Throwable refused) {
+      failure = refused;
+    }
+    try {
+      port.recordEvent(end(flight), stream.handle());
+      flight.recorded = true;
+    } catch (Throwable refused) {
+      if (failure == null) {
+        failure = refused;
+      }
+    }
+    if (failure == null) {
+      recorded = sequence;
+      route.core().poller().wake();
+      if (order instanceof Order.TwoSided two) {
+        two.release(completion);
+      }
+    } else {
+      fail(failure, order, flight, sequence, completion);
+    }
+  }
+
+  /** The caller learns of it here and now; the lane still waits until the device is done. */
+  private void fail(
+      Throwable failure, Order order, Flight flight, long sequence, StandardCompletion completion) {
+    RuntimeException told =
+        switch (failure) {
+          case DriverException driver -> new CopyException(driver, "", -1);
+          case RuntimeException exception -> exception;
+          default -> new IllegalStateException("a submission was broken off", failure);
+        };
+    flight.completion = null;
+    completion.failed(told);
+    recorded = sequence;
+    route.core().poller().wake();
+    if (order instanceof Order.TwoSided two && flight.recorded) {
+      try {
+        two.release(new LanePoint(this, sequence)); // what was submitted still writes
+      } catch (RuntimeException second) {
+        told.addSuppressed(second);
+      }
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    throw told;
+  }
+
+  private static EventHandle end(Flight flight) {
+    EventHandle end = flight.end;
+    if (end == null) {
+      throw new IllegalStateException("a flight without its event");
+    }
+    return end;
+  }
+
+  private long goRows(CopyPath path, long bytes, long sequence) {
+    descriptors.rewind(route.mostRowBytes(path, bytes));
+    long cap = route.mostRows(path);
+    long expected = descriptors.rowsBeforeSplits();
+    long rows = 0;
+    while (!descriptors.isEmpty()) {
+      Tables.Table table = tables.withRoom(Math.min(cap, Math.max(1, expected - rows)), completed);
+      long from = table.used;
+      long to = descriptors.fill(table.rows, from, Math.min(from + cap, table.rows.capacity()));
+      table.used = to;
+      table.lastSequence = sequence;
+      try {
+        call(path, table, from, to);
+      } catch (DriverException answer) {
+        throw named(answer, table.rows, rows, from, to);
+      }
+      rows += to - from;
+    }
+    return rows;
+  }
+
+  private void call(CopyPath path, Tables.Table table, long from, long to) {
+    switch (path) {
+      case LOOP -> port.copyEach(table.rows, from, to, stream.handle());
+      case BATCH ->
+          route
+              .batchPort()
+              .copyBatch(
+                  table.rows,
+                  from,
+                  to,
+                  direction == Direction.STORE ? SourceReads.IN_STREAM_ORDER : SourceReads.ANY_TIME,
+                  stream.handle());
+      case KERNEL -> {
+        DeviceRange columns = table.seenByDevice;
+        if (columns == null) {
+          throw new IllegalStateException("the device cannot read this copy table");
+        }
+        int blocks = (int) Math.min(route.options().maxKernelBlocks(), to - from);
+        route.kernelPort().copyByKernel(table.rows, columns, from, to, blocks, stream.handle());
+      }
+      case PITCHED -> throw new IllegalStateException("rectangles are not rows of a table");
+    }
+  }
+
+  /** Names the pair and the addresses of the row that the driver names. */
+  private CopyException named(
+      DriverException answer, CopyTable table, long before, long from, long to) {
+    long row = answer.entry().orElse(-1);
+    if (row < from || row >= to) {
+      return new CopyException(answer, "", -1);
+    }
+    descriptors.rewind(descriptors.mostRowBytes());
+    var _ = descriptors.skip(before + (row - from));
+    String detail =
+        "%d bytes from 0x%x to 0x%x"
+            .formatted(table.bytes(row), table.source(row), table.destination(row));
+    return new CopyException(answer, detail, descriptors.pair());
+  }
+
+  // ---- the end
+
+  CoreBackend backend() {
+    return route.core().backend();
+  }
+
+  @Override
+  public long completed() {
+    return completed;
+  }
+
+  @Override
+  public long completedNow() {
+    look();
+    return completed;
+  }
+
+  /**
+   * Looks as {@link #poll} does. Where another thread is just looking, waits for its answer, so
+   * that what has ended is seen to have ended; that thread makes no call that blocks.
+   */
+  void look() {
+    Thread me = Thread.currentThread();
+    for (int patience = 0; looker.get() != me; patience++) {
+      if (looker.compareAndSet(null, me)) {
+        try {
+          var _ = landEnded();
+        } finally {
+          looker.set(null);
+        }
+        return;
+      }
+      if (patience < 100) {
+        Thread.onSpinWait();
+      } else {
+        LockSupport.parkNanos(this, 1_000);
+      }
+    }
+  }
+
+  @Override
+  public int poll() {
+    if (recorded == completed) {
+      return -1;
+    }
+    if (!looker.compareAndSet(null, Thread.currentThread())) {
+      return 0; // somebody else is looking
+    }
+    int ended;
+    try {
+      ended = landEnded();
+    } finally {
+      looker.set(null);
+    }
+    if (ended > 0) {
+      return ended;
+    }
+    return recorded == completed ? -1 : 0;
+  }
+
+  private int landEnded() {
+    int ended = 0;
+    while (completed < recorded) {
+      long sequence = completed + 1;
+      Flight flight = flight(flights, sequence);
+      if (!hasEnded(flight)) {
+        break;
+      }
+      ended++;
+      land(flight, sequence);
+    }
+    return ended;
+  }
+
+  /**
+   * Whether the device is done with a submission. When the driver answers with an error, the caller
+   * is told at once, but memory is kept until the stream is idle or the device is lost.
+   */
+  private boolean hasEnded(Flight flight) {
+    if (flight.recorded && flight.failure == null) {
+      try {
+        return port.eventPassed(end(flight));
+      } catch (RuntimeException answer) {
+        flight.failure = answer;
+        StandardCompletion completion = flight.completion;
+        if (isLost(answer) || completion == null) {
+          return isLost(answer);
+        }
+        flight.completion = null;
+        completion.failed(asynchronous(answer));
+        return false;
+      }
+    }
+    try {
+      return port.streamIdle(stream(flight));
+    } catch (RuntimeException answer) {
+      return true; // nothing more can be learned
+    }
+  }
+
+  private StreamHandle stream(Flight flight) {
+    StreamHandle on = flight.stream;
+    return on == null ? stream.handle() : on;
+  }
+
+  private static boolean isLost(RuntimeException answer) {
+    return answer instanceof DriverException driver && driver.category() == Category.DEVICE_LOST;
+  }
+
+  private static RuntimeException asynchronous(RuntimeException answer) {
+    return answer instanceof DriverException driver
+        ? new CopyException(driver, "while it was running", -1)
+        : answer;
+  }
+
+  private void land(Flight flight, long sequence) {
+    StandardCompletion completion = flight.completion;
+    RuntimeException failure = flight.failure;
+    SegmentOwner[] owners = flight.owners;
+    long nanos = failure == null && completion != null ? nanos(flight) : -1;
+    flight.completion = null;
+    completed = sequence; // the flight can be used again
+    route.leave(owners);
+    if (completion != null) {
+      if (failure == null) {
+        completion.done(nanos);
+      } else {
+        completion.failed(asynchronous(failure));
+      }
+    }
+  }
+
+  private long nanos(Flight flight) {
+    EventHandle start = flight.start;
+    if (start == null || !flight.recorded) {
+      return -1;
+    }
+    try {
+      return port.nanosBetween(start, end(flight));
+    } catch (RuntimeException unknown) {
+      return -1;
+    }
+  }
+
+  @Override
+  public void holdBack(DevicePort waiter, StreamHandle waiting, long sequence) {
+    long pause = 1_000;
+    while (recorded < sequence) { // its submitter is at it, and waits for nobody
+      LockSupport.parkNanos(this, pause);
+      pause = Math.min(2 * pause, 100_000);
+    }
+    if (completed >= sequence) {
+      return;
+    }
+    UseCount uses = route.uses();
+    if (!uses.tryEnter()) { // the route is closing: its copies end soon, and its events go then
+      awaitEnd(sequence);
+      return;
+    }
+    try {
+      Flight flight = flight(flights, sequence);
+      // A number that ended since then has left its flight to a later one: that only waits longer.
+      if (completed < sequence && flight.recorded) {
+        waiter.streamWait(waiting, end(flight));
+      }
+    } finally {
+      uses.leave();
+    }
+  }
+
+  void awaitEnd(long sequence) {
+    boolean interrupted = false;
+    while (completedNow() < sequence) {
+      LockSupport.parkNanos(this, 20_000);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // ---- explanation
+
+  /** What would be done, without doing it. */
+  CopyDecision explain(BlockCopies copies) {
+    lock.lock();
+    try {
+      if (copies.pairs() == 0) {
+        return new CopyDecision(route.chooser().forNothing(), 0, 0, "there is nothing to copy");
+      }
+      Geometry geometry = route.enter();
+      try {
+        checkDeviceBlocks(copies, route.countIn(geometry));
+        slots.requireReady(copies);
+        descriptors.begin(copies, geometry);
+        long bytes = copies.pairs() * route.blockBytes();
+        CopyPath path = route.chooser().choose(direction, descriptors, bytes);
+        String because = route.chooser().because(path);
+        if (path == CopyPath.PITCHED) {
+          long calls = rectangles.count(copies, geometry);
+          return new CopyDecision(path, calls, Math.toIntExact(calls), because);
+        }
+        descriptors.rewind(route.mostRowBytes(path, bytes));
+        long rows = descriptors.skip(Long.MAX_VALUE);
+        long calls = path == CopyPath.LOOP ? rows : Math.ceilDiv(rows, route.mostRows(path));
+        return new CopyDecision(path, rows, Math.toIntExact(calls), because);
+      } finally {
+        descriptors.end();
+        route.leave(geometry.owners);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- going
+
+  /** Gives everything back; no submission is left. */
+  void free() {
+    slots.withdraw(number, recorded);
+    Throwable first = null;
+    for (Flight flight : flights) {
+      first = destroy(flight.end, first);
+      first = destroy(flight.start, first);
+    }
+    try {
+      stream.close();
+    } catch (RuntimeException failure) {
+      first = first == null ? failure : first;
+    }
+    try {
+      tables.free();
+    } catch (RuntimeException failure) {
+      first = first == null ? failure : first;
+    }
+    if (first instanceof RuntimeException exception) {
+      throw exception;
+    }
+  }
+
+  private @Nullable Throwable destroy(@Nullable EventHandle event, @Nullable Throwable first) {
+    if (event == null) {
+      return first;
+    }
+    try {
+      port.destroyEvent(event);
+      return first;
+    } catch (RuntimeException failure) {
+      return first == null ? failure : first;
+    }
+  }
+}

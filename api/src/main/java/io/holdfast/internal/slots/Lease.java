@@ -1,0 +1,67 @@
+package io.holdfast.internal.slots;
+
+import io.holdfast.layout.Plane;
+import io.holdfast.pin.HostBlocks.Access;
+import io.holdfast.pin.SlotLease;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** One slot in the CPU's hands. Safe from any thread. */
+final class Lease implements SlotLease {
+  private final HostSlots slots;
+  private final long slot;
+  private final Access access;
+  private @Nullable Arena arena;
+  private boolean closed;
+
+  Lease(HostSlots slots, long slot, Access access) {
+    this.slots = slots;
+    this.slot = slot;
+    this.access = access;
+  }
+
+  long slot() {
+    return slot;
+  }
+
+  Access access() {
+    return access;
+  }
+
+  @Override
+  // Narrows the life of a view that outlives this lease; the arena is closed by close().
+  @SuppressWarnings({"restricted", "MustBeClosedChecker"})
+  public synchronized MemorySegment part(int part) {
+    if (closed) {
+      throw new IllegalStateException(this + " is closed");
+    }
+    Plane plane = slots.layout().planes().get(part);
+    if (arena == null) {
+      arena = Arena.ofShared(); // the bytes may be handed to another thread
+    }
+    MemorySegment view =
+        slots
+            .memory()
+            .usable(plane.blockOffsetBytes(slot), plane.blockBytes())
+            .reinterpret(arena, null);
+    return access == Access.READ ? view.asReadOnly() : view;
+  }
+
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    if (arena != null) {
+      arena.close(); // refuses, with nothing undone, while a native call uses a part
+    }
+    closed = true;
+    slots.giveBack(this);
+  }
+
+  @Override
+  public String toString() {
+    return "a " + access + " lease of slot " + slot;
+  }
+}
