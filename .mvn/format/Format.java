@@ -63,9 +63,7 @@ public final class Format {
           public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
             String name = folder.getFileName().toString();
             boolean foreign =
-                name.equals("target")
-                    || (name.startsWith(".") && !name.equals(".mvn"))
-                    || (name.equals("shared") && folder.getParent().equals(root));
+                name.equals("target") || (name.startsWith(".") && !name.equals(".mvn"));
             return foreign && !folder.equals(root)
                 ? FileVisitResult.SKIP_SUBTREE
                 : FileVisitResult.CONTINUE;

@@ -225,6 +225,7 @@ final class SoakCommand implements Callable<Integer> {
     private final SoakRun run;
     private final @Nullable ProgressBar bar;
 
+    @SuppressWarnings("SystemConsoleNull") // a runtime may lack the module that makes it
     Progress(double seconds, SoakRun run) {
       this.run = run;
       java.io.Console terminal = System.console();

@@ -139,7 +139,9 @@ final class ArchitectureTest {
     noClasses()
         .that()
         .resideOutsideOfPackages(
-            "io.holdfast.internal.linux..", "io.holdfast.backend.cuda..", "io.holdfast.backend.hip..")
+            "io.holdfast.internal.linux..",
+            "io.holdfast.backend.cuda..",
+            "io.holdfast.backend.hip..")
         .should()
         .dependOnClassesThat()
         .areAssignableTo(Linker.class)
@@ -168,10 +170,12 @@ final class ArchitectureTest {
         .namingSlices("$1")
         .should()
         .beFreeOfCycles()
+        .ignoreDependency(resideInAnyPackage(EXPORTED), resideInAPackage("io.holdfast.internal.."))
         .ignoreDependency(
-            resideInAnyPackage(EXPORTED), resideInAPackage("io.holdfast.internal.."))
-        .ignoreDependency(resideInAPackage("io.holdfast.internal.."), resideInAnyPackage("io.holdfast.."))
-        .because("each exported package stands on those below it: error, layout, device, host, pin, copy")
+            resideInAPackage("io.holdfast.internal.."), resideInAnyPackage("io.holdfast.."))
+        .because(
+            "each exported package stands on those below it: error, layout, device, host, pin,"
+                + " copy")
         .check(ALL);
   }
 
@@ -185,7 +189,8 @@ final class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAPackage("io.holdfast.internal..")
-        .because("exported types are words; what they do lives in internal, behind a few named doors")
+        .because(
+            "exported types are words; what they do lives in internal, behind a few named doors")
         .check(ALL);
   }
 

@@ -32,8 +32,24 @@ final class ByteCountTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "", " ", "0", "0k", "-1", "1.5g", "1KB", "2MB", "1GB", "1e9", "k", "0x10", "1 2",
-        "9223372036854775808", "8388608TiB", "99999999999999999999", "1kibi", "１k"
+        "",
+        " ",
+        "0",
+        "0k",
+        "-1",
+        "1.5g",
+        "1KB",
+        "2MB",
+        "1GB",
+        "1e9",
+        "k",
+        "0x10",
+        "1 2",
+        "9223372036854775808",
+        "8388608TiB",
+        "99999999999999999999",
+        "1kibi",
+        "１k"
       })
   void what_is_no_size_is_refused_in_one_sentence(String text) {
     IllegalArgumentException refused =

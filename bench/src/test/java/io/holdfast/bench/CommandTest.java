@@ -108,8 +108,7 @@ final class CommandTest {
         assertEquals(cuts, got.path("cuts"), name);
       } else if (cuts.isObject()) {
         assertEquals(cuts.path("first"), got.path("cuts").get(0), name);
-        assertEquals(
-            cuts.path("last"), got.path("cuts").get(got.path("cuts").size() - 1), name);
+        assertEquals(cuts.path("last"), got.path("cuts").get(got.path("cuts").size() - 1), name);
       } else {
         assertTrue(got.path("cuts").isMissingNode(), name + " is infeasible and has cuts");
       }
@@ -121,7 +120,15 @@ final class CommandTest {
   @Test
   void an_infeasible_plan_ends_with_3_and_says_what_would_work() {
     Run run =
-        run("plan", "--bytes", "300GiB", "--block-bytes", "73728", "--page", "1GiB", "--limit",
+        run(
+            "plan",
+            "--bytes",
+            "300GiB",
+            "--block-bytes",
+            "73728",
+            "--page",
+            "1GiB",
+            "--limit",
             "1GiB");
 
     assertEquals(ExitCode.INFEASIBLE, run.code());
@@ -157,8 +164,19 @@ final class CommandTest {
   @Test
   void soak_moves_blocks_and_reports_all_that_was_asked_for() {
     Run run =
-        run("soak", "--backend", "cpu-sim", "--bytes", "4MiB", "--block-bytes", "20000",
-            "--seconds", "0.3", "--forks", "3", "--json");
+        run(
+            "soak",
+            "--backend",
+            "cpu-sim",
+            "--bytes",
+            "4MiB",
+            "--block-bytes",
+            "20000",
+            "--seconds",
+            "0.3",
+            "--forks",
+            "3",
+            "--json");
 
     assertEquals(ExitCode.OK, run.code(), run.err());
     JsonNode found = run.json();

@@ -38,8 +38,7 @@ public final class Javac {
     all.addAll(List.of("-d", into.toString(), "--release", "25", "-proc:none"));
     List<JavaFileObject> units = new ArrayList<>();
     sources.forEach((name, text) -> units.add(new Source(name, text)));
-    boolean succeeded =
-        compiler.getTask(new StringWriter(), null, found, all, null, units).call();
+    boolean succeeded = compiler.getTask(new StringWriter(), null, found, all, null, units).call();
     String errors =
         found.getDiagnostics().stream()
             .map(one -> one.getMessage(Locale.ROOT))

@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Programs that must not compile, and do not; a program with all right forms that does. */
+@SuppressWarnings("InlineFormatString") // a program is easier to read in one piece
 final class MisuseTest {
   private static final String FRAME =
       """
@@ -56,8 +57,7 @@ final class MisuseTest {
         Arguments.of("pool.load(copies, after(e));", "After cannot be converted to TwoSided"),
         Arguments.of(
             "pool.store(copies, after());", "no suitable method found for after(no arguments)"),
-        Arguments.of(
-            "new Order.TwoSided(List.of(), List.of(), List.of());", "has private access"),
+        Arguments.of("new Order.TwoSided(List.of(), List.of(), List.of());", "has private access"),
         Arguments.of(
             "pool.store(BlockCopies.device(7, 8, 9), after(e));",
             "Pairing cannot be converted to BlockCopies"),
@@ -67,16 +67,14 @@ final class MisuseTest {
             "DeviceBlocks.of(region.segment(), layout);",
             "MemorySegment cannot be converted to DeviceSegment"),
         Arguments.of("new DeviceSegment(0x7f00, 4096);", "DeviceSegment is abstract"),
-        Arguments.of(
-            "new DeviceSegment() {};", "anonymous classes must not extend sealed classes"),
+        Arguments.of("new DeviceSegment() {};", "anonymous classes must not extend sealed classes"),
         Arguments.of(
             "new io.holdfast.internal.Segment(null, 0, 1, null);",
             "package io.holdfast.internal is not visible"),
         Arguments.of(
             "engine.route(blocks, region);", "HostRegion cannot be converted to HostBlocks"),
         Arguments.of("kv.releasePhysical();", "cannot be applied to given types"),
-        Arguments.of(
-            "kv.consolidate(true, after(e));", "boolean cannot be converted to Contents"));
+        Arguments.of("kv.consolidate(true, after(e));", "boolean cannot be converted to Contents"));
   }
 
   @Test

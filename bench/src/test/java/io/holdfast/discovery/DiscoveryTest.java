@@ -44,18 +44,18 @@ final class DiscoveryTest {
   private static String provider(
       String name, String id, BackendKind kind, int priority, int version, String probe) {
     return """
-        package plug;
-        import io.holdfast.*;
-        import io.holdfast.spi.*;
-        public class %s implements BackendProvider {
-          public int spiVersion() { return %d; }
-          public String id() { return "%s"; }
-          public BackendKind kind() { return BackendKind.%s; }
-          @Override public int priority() { return %d; }
-          public Availability probe(ProbeLog log) { log.tried("lib%s.so", "looked"); %s }
-          public Backend open() { throw new IllegalStateException("opened %s"); }
-        }
-        """
+    package plug;
+    import io.holdfast.*;
+    import io.holdfast.spi.*;
+    public class %s implements BackendProvider {
+      public int spiVersion() { return %d; }
+      public String id() { return "%s"; }
+      public BackendKind kind() { return BackendKind.%s; }
+      @Override public int priority() { return %d; }
+      public Availability probe(ProbeLog log) { log.tried("lib%s.so", "looked"); %s }
+      public Backend open() { throw new IllegalStateException("opened %s"); }
+    }
+    """
         .formatted(name, version, id, kind, priority, id, probe, id);
   }
 
@@ -89,8 +89,7 @@ final class DiscoveryTest {
   void the_shipped_backends_are_seen_with_honest_reasons() {
     Transcript seen = Backends.discover();
 
-    Set<String> ids =
-        seen.entries().stream().map(Transcript.Entry::id).collect(Collectors.toSet());
+    Set<String> ids = seen.entries().stream().map(Transcript.Entry::id).collect(Collectors.toSet());
     assertEquals(Set.of("cpu-sim", "cuda", "hip"), ids);
     assertInstanceOf(Availability.Available.class, entry(seen, "cpu-sim").availability());
     for (String hardware : List.of("cuda", "hip")) {
@@ -171,7 +170,10 @@ final class DiscoveryTest {
   void a_throwing_constructor_is_reported_and_the_next_provider_still_found() throws IOException {
     String bad =
         hardware("Bad", "bad", 0, YES)
-            .replace("public int spiVersion", "public Bad() { throw new UnsatisfiedLinkError(\"no libx\"); } public int spiVersion");
+            .replace(
+                "public int spiVersion",
+                "public Bad() { throw new UnsatisfiedLinkError(\"no libx\"); } public int"
+                    + " spiVersion");
     try (URLClassLoader loader =
         plugIn(Map.of("Bad", bad, "Good", hardware("Good", "good", 0, YES)))) {
       Transcript seen = Backends.discover(loader);
@@ -219,8 +221,7 @@ final class DiscoveryTest {
   @Test
   void two_providers_with_one_id_are_both_reported_and_the_first_counts() throws IOException {
     try (URLClassLoader loader =
-        plugIn(
-            Map.of("A", hardware("A", "twin", 0, YES), "B", hardware("B", "twin", 0, YES)))) {
+        plugIn(Map.of("A", hardware("A", "twin", 0, YES), "B", hardware("B", "twin", 0, YES)))) {
       List<Transcript.Entry> twins =
           Backends.discover(loader).entries().stream()
               .filter(entry -> entry.id().equals("twin"))
@@ -268,8 +269,7 @@ final class DiscoveryTest {
   @Test
   void one_malformed_line_loses_its_file_and_is_reported_once() throws IOException {
     try (URLClassLoader loader =
-        plugIn(
-            Map.of("Good", hardware("Good", "good", 0, YES)), "plug.Good\nthis is no class\n")) {
+        plugIn(Map.of("Good", hardware("Good", "good", 0, YES)), "plug.Good\nthis is no class\n")) {
       Transcript seen = Backends.discover(loader, loader);
 
       assertEquals(1, broken(seen), seen::describe);
@@ -328,11 +328,10 @@ final class DiscoveryTest {
   private static String discoverInside(ModuleLayer layer) {
     try {
       Class<?> backends = layer.findLoader("io.holdfast.api").loadClass("io.holdfast.Backends");
-      Object transcript =
-          backends.getMethod("discover", ModuleLayer.class).invoke(null, layer);
+      Object transcript = backends.getMethod("discover", ModuleLayer.class).invoke(null, layer);
       return (String) transcript.getClass().getMethod("describe").invoke(transcript);
     } catch (ReflectiveOperationException failure) {
-      throw new AssertionError(failure);
+      throw new LinkageError("the layer's api cannot be asked", failure);
     }
   }
 
@@ -363,8 +362,7 @@ final class DiscoveryTest {
     try (Backend backend = Backends.select()) {
       assertEquals("cpu-sim", backend.id());
       assertEquals(BackendKind.SIMULATOR, backend.kind());
-      assertTrue(
-          backend.transcript().chosen().orElseThrow().because().contains(Backends.PROPERTY));
+      assertTrue(backend.transcript().chosen().orElseThrow().because().contains(Backends.PROPERTY));
     }
   }
 
@@ -450,7 +448,8 @@ final class DiscoveryTest {
     Path classes = Javac.folder(folder, "classes");
     Map<String, String> old = new HashMap<>();
     sources.forEach(
-        (name, text) -> old.put(name, text.replaceAll("public int spiVersion\\(\\) \\{[^}]*\\}", "")));
+        (name, text) ->
+            old.put(name, text.replaceAll("public int spiVersion\\(\\) \\{[^}]*\\}", "")));
     compile(classes, other + File.pathSeparator + api, old);
     return loader(classes, "plug.P\n");
   }

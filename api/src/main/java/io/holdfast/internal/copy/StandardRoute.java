@@ -22,6 +22,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A route between device blocks and slots in pinned memory. Safe from any thread. */
@@ -43,6 +44,7 @@ final class StandardRoute implements CopyRoute {
   private final long blockBytes;
   private final int shapeParts;
   private final UseCount uses = new UseCount();
+  private final LongSupplier inFlight = uses::uses;
   private final Lane stores;
   private final Lane loads;
   private final Place place;
@@ -92,6 +94,7 @@ final class StandardRoute implements CopyRoute {
   static StandardRoute open(
       CoreDevice core, DeviceBlocks device, HostSlots slots, CopyOptions options) {
     StandardRoute route = new StandardRoute(core, device, slots, options);
+    core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
     core.poller().add(route.stores);
     core.poller().add(route.loads);
     return route;
@@ -139,8 +142,9 @@ final class StandardRoute implements CopyRoute {
     place.requireOpen();
   }
 
-  long count() {
-    return device.count();
+  /** How many blocks a submission may name that has entered this geometry. */
+  long countIn(Geometry entered) {
+    return entered == Geometry.nothing() ? 0 : device.count();
   }
 
   BatchCopyPort batchPort() {
@@ -312,6 +316,7 @@ final class StandardRoute implements CopyRoute {
 
     @Override
     protected void release() {
+      route.core.backend().pins().unwatchCopies(route.inFlight);
       route.core.poller().remove(route.stores);
       route.core.poller().remove(route.loads);
       route.core.workers().run(route::free);

@@ -335,8 +335,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   }
 
   private void rest() {
-    if (!flatOut) {
-      kernel.pause(pacer.pauseNanos(desk.copiesInFlight()));
+    long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
+    if (nanos > 0) {
+      kernel.pause(nanos);
     }
   }
 

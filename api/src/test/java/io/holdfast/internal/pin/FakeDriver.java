@@ -106,6 +106,10 @@ final class FakeDriver implements AcceleratorDriver {
     registered.put(address, bytes);
   }
 
+  synchronized void unregisterElsewhere(long address) {
+    registered.remove(address);
+  }
+
   private void begin(String name, MemorySegment range) {
     Call call = new Call(name, range.address(), range.byteSize(), kernel.nanoTime());
     before.accept(call);

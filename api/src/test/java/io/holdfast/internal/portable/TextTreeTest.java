@@ -84,6 +84,7 @@ class TextTreeTest {
     Process cat = new ProcessBuilder("cat", "/proc/sys/vm/max_map_count").start();
     String wanted = new String(cat.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 
-    assertEquals(Optional.of(wanted), new TextTree(Path.of("/")).text("/proc/sys/vm/max_map_count"));
+    assertEquals(
+        Optional.of(wanted), new TextTree(Path.of("/")).text("/proc/sys/vm/max_map_count"));
   }
 }
