@@ -22,6 +22,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A route between device blocks and slots in pinned memory. Safe from any thread. */
@@ -43,6 +44,7 @@ final class StandardRoute implements CopyRoute {
   private final long blockBytes;
   private final int shapeParts;
   private final UseCount uses = new UseCount();
+  private final LongSupplier inFlight = uses::uses;
   private final Lane stores;
   private final Lane loads;
   private final Place place;
@@ -94,6 +96,7 @@ final class StandardRoute implements CopyRoute {
     StandardRoute route = new StandardRoute(core, device, slots, options);
     core.poller().add(route.stores);
     core.poller().add(route.loads);
+    core.backend().pins().watchCopies(route.inFlight);
     return route;
   }
 
@@ -312,6 +315,7 @@ final class StandardRoute implements CopyRoute {
 
     @Override
     protected void release() {
+      route.core.backend().pins().unwatchCopies(route.inFlight);
       route.core.poller().remove(route.stores);
       route.core.poller().remove(route.loads);
       route.core.workers().run(route::free);
