@@ -290,6 +290,25 @@ public interface HostKernel {
   void allocate(FileHandle file, long bytes);
 
   /**
+   * Takes the space for a part of a file, as {@link #allocate(FileHandle, long)} does for its first
+   * bytes, and makes the file at least long enough to hold the part.
+   *
+   * @param file the file
+   * @param fromBytes where the part starts, zero or more
+   * @param bytes how long it is, positive
+   * @throws HostKernelException with {@link Errno#ENOSPC} where the file system is full, {@link
+   *     Errno#EOPNOTSUPP} where it cannot, {@link Errno#EINTR} where a signal came first; {@link
+   *     Errno#ENOSYS} where the port knows whole files only
+   */
+  default void allocate(FileHandle file, long fromBytes, long bytes) {
+    if (fromBytes != 0) {
+      throw new HostKernelException(
+          "allocate", file.descriptor() + ", " + fromBytes + ", " + bytes, Errno.ENOSYS.number());
+    }
+    allocate(file, bytes);
+  }
+
+  /**
    * Seals a memory file's size: nobody can shrink or grow it any more, hence no process that maps
    * it can get a bus error from a shorter file.
    *

@@ -412,7 +412,7 @@ public abstract class CoreConformance {
     try (Hold _ = region.hold("nic")) {
       BusyException refused = assertThrows(BusyException.class, region::close);
 
-      assertTrue(refused.getMessage().contains("nic"), refused.getMessage());
+      assertTrue(String.valueOf(refused.getMessage()).contains("nic"), refused.getMessage());
       assertEquals(region.mappedBytes(), pinned.registeredBytes());
       slots.lease(0, Access.READ).close();
     }
@@ -519,8 +519,7 @@ public abstract class CoreConformance {
             HostPool.open(
                 device,
                 DeviceBlocks.of(on.segment(), SHAPE.blockMajor(deviceBlocks)),
-                HostRequest.ofBytes(slots * SHAPE.bytes()));
-        CopyRoute _ = pool) {
+                HostRequest.ofBytes(slots * SHAPE.bytes()))) {
       body.run(pool);
     }
   }

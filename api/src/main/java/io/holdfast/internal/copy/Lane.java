@@ -123,7 +123,7 @@ final class Lane implements Poller.Watched, CopyLane {
       Geometry geometry = route.enter();
       boolean left = true;
       try {
-        checkDeviceBlocks(copies, route.count());
+        checkDeviceBlocks(copies, route.countIn(geometry));
         Flight flight = nextFlight();
         descriptors.begin(copies, geometry);
         long sequence = reserve(copies, order, flight);
@@ -584,7 +584,7 @@ final class Lane implements Poller.Watched, CopyLane {
       }
       Geometry geometry = route.enter();
       try {
-        checkDeviceBlocks(copies, route.count());
+        checkDeviceBlocks(copies, route.countIn(geometry));
         slots.requireReady(copies);
         descriptors.begin(copies, geometry);
         long bytes = copies.pairs() * route.blockBytes();

@@ -80,6 +80,10 @@ final class StandardCompletion implements Completion, CorePoint {
 
   /** Takes it for a submission; refused while the one before is not done. */
   void arm() {
+    Lane on = lane;
+    if ((state & KIND) == ARMED && on != null) {
+      on.look();
+    }
     long now = state;
     if ((now & KIND) == ARMED || !STATE.compareAndSet(this, now, (now & ~KIND) + ONE_ARM + ARMED)) {
       throw new IllegalStateException("the completion to be used again is not done");

@@ -94,6 +94,7 @@ final class StandardRoute implements CopyRoute {
   static StandardRoute open(
       CoreDevice core, DeviceBlocks device, HostSlots slots, CopyOptions options) {
     StandardRoute route = new StandardRoute(core, device, slots, options);
+    core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
     core.poller().add(route.stores);
     core.poller().add(route.loads);
     core.backend().pins().watchCopies(route.inFlight);
@@ -142,8 +143,9 @@ final class StandardRoute implements CopyRoute {
     place.requireOpen();
   }
 
-  long count() {
-    return device.count();
+  /** How many blocks a submission may name that has entered this geometry. */
+  long countIn(Geometry entered) {
+    return entered == Geometry.nothing() ? 0 : device.count();
   }
 
   BatchCopyPort batchPort() {

@@ -54,7 +54,7 @@ final class Adoption {
             page,
             new AdoptedMemory(foreign),
             Views.of(foreign),
-            foreign.byteSize(),
+            new Watermark(foreign.byteSize()),
             backend.workers(),
             backend.standing());
     Making making =

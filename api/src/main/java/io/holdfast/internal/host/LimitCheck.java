@@ -74,6 +74,15 @@ final class LimitCheck {
     return limits.isEmpty() ? Optional.empty() : Optional.of(new Shortfall(limits));
   }
 
+  /** Limits of the nodes that a wish is confined to, of a pool alone; empty when none binds. */
+  Optional<Shortfall> findOnNodes(Wish wish) {
+    List<Limit> limits = new ArrayList<>();
+    if (wish.backing().isPool()) {
+      addNodePools(wish, Credit.NONE, limits);
+    }
+    return limits.isEmpty() ? Optional.empty() : Optional.of(new Shortfall(limits));
+  }
+
   /**
    * Whether memory that can run out under a populate still suffices for the next bytes; pools and
    * file systems have promised theirs already.

@@ -5,7 +5,7 @@ import io.holdfast.error.Errno;
 import io.holdfast.error.HostKernelException;
 import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRequest.Fork;
-import io.holdfast.host.HostRequest.Touch;
+import io.holdfast.host.PageKind;
 import io.holdfast.host.ShortfallException;
 import io.holdfast.internal.host.LimitCheck.Credit;
 import io.holdfast.internal.host.Wish.Backing;
@@ -21,6 +21,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -44,9 +45,10 @@ final class Mapper {
    *
    * @param pages whole backing pages
    * @param wish the wish, its placement as it came out
+   * @param file the file behind them, while it must stay open
    * @param notes fallbacks
    */
-  record Mapped(MemorySegment pages, Wish wish, List<String> notes) {}
+  record Mapped(MemorySegment pages, Wish wish, Optional<TakenFile> file, List<String> notes) {}
 
   /** Maps anonymous memory. */
   Mapped anonymous(Wish wish) {
@@ -59,51 +61,61 @@ final class Mapper {
     return prepared(wish, how);
   }
 
-  /** Maps a new file without a name in a directory; the file is closed again. */
+  /** Maps a new file without a name in a directory. */
   Mapped nameless(Wish wish, DirectoryHandle directory) {
     FileHandle file = openNameless(directory);
     try {
       requireSameFileSystem(wish, file);
-      return file(wish, file);
-    } finally {
-      kernel.close(file);
-    }
-  }
-
-  /** Maps a file from its start, and takes its space. */
-  Mapped file(Wish wish, FileHandle file) {
-    try {
       kernel.resize(file, wish.mappedBytes());
-    } catch (HostKernelException refused) {
-      throw explained(wish, Credit.NONE, refused);
-    }
-    Mapped mapped = prepared(wish, Mapping.of(file));
-    if (wish.backing() == Backing.HUGETLBFS || wish.request().touch() == Touch.LAZILY) {
-      return mapped; // mapping has reserved the pages
-    }
-    try {
-      allocate(mapped.wish, file);
-      return mapped;
-    } catch (HostKernelException refused) {
-      kernel.unmap(mapped.pages);
-      if (!refused.is(Errno.EOPNOTSUPP)) {
-        throw explained(wish, Credit.NONE, refused);
+      Mapped mapped = prepared(wish, Mapping.of(file));
+      if (wish.backing().isPool()) {
+        kernel.close(file); // mapping has reserved the pages
+        return mapped;
       }
-      throw refused;
+      return new Mapped(
+          mapped.pages, mapped.wish, Optional.of(new TakenFile(kernel, file, 0)), mapped.notes);
+    } catch (HostKernelException refused) {
+      kernel.close(file);
+      throw explained(wish, Credit.NONE, refused);
+    } catch (RuntimeException failure) {
+      kernel.close(file);
+      throw failure;
     }
   }
 
-  // A touch of tmpfs without space is a bus error; its policy is set by now, so pages lie right.
-  private void allocate(Wish wish, FileHandle file) {
-    while (true) {
-      try {
-        kernel.allocate(file, wish.mappedBytes());
-        return;
-      } catch (HostKernelException refused) {
-        if (!refused.is(Errno.EINTR)) {
-          throw refused;
-        }
+  /**
+   * Maps a file of several slices, of which one is mine to place.
+   *
+   * @param whole all slices as one wish
+   * @param slice the wish for mine
+   * @param offsetBytes where mine starts
+   * @param asked the page kind before it became a file's
+   * @param file the file, which has its size
+   */
+  Mapped slices(Wish whole, Wish slice, long offsetBytes, PageKind asked, FileHandle file) {
+    MemorySegment pages;
+    try {
+      pages = kernel.map(whole.mappedBytes(), Mapping.of(file));
+    } catch (HostKernelException refused) {
+      throw explained(whole, Credit.NONE, refused);
+    }
+    try {
+      List<String> notes = new ArrayList<>();
+      keepFromChildren(slice, pages);
+      if (asked instanceof PageKind.TransparentHuge) {
+        adviseHugePages(pages, notes);
+        notes.add(
+            "transparent huge pages of shared memory are '"
+                + machine
+                    .choice("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+                    .orElse("not known")
+                + "'");
       }
+      MemorySegment mine = pages.asSlice(offsetBytes, slice.mappedBytes());
+      return new Mapped(pages, bound(slice, mine), Optional.empty(), notes);
+    } catch (RuntimeException failure) {
+      unmap(pages, failure);
+      throw failure;
     }
   }
 
@@ -124,6 +136,9 @@ final class Mapper {
       kernel.unlink(directory, name);
       return file;
     } catch (HostKernelException refused) {
+      if (refused.is(Errno.ENOENT)) {
+        return file; // a reaper was faster
+      }
       kernel.close(file);
       throw refused;
     }
@@ -150,8 +165,10 @@ final class Mapper {
     try {
       List<String> notes = new ArrayList<>();
       keepFromChildren(wish, pages);
-      adviseHugePages(wish, pages, notes);
-      return new Mapped(pages, bound(wish, pages), notes);
+      if (wish.backing() == Backing.TRANSPARENT) {
+        adviseHugePages(pages, notes);
+      }
+      return new Mapped(pages, bound(wish, pages), Optional.empty(), notes);
     } catch (RuntimeException failure) {
       unmap(pages, failure);
       throw failure;
@@ -173,10 +190,7 @@ final class Mapper {
     }
   }
 
-  private void adviseHugePages(Wish wish, MemorySegment pages, List<String> notes) {
-    if (wish.backing() != Backing.TRANSPARENT) {
-      return;
-    }
+  private void adviseHugePages(MemorySegment pages, List<String> notes) {
     if (kernel.pages() == Pages.PLAIN) {
       notes.add("no advice for huge pages: plain segments of this operating system take none");
       return;
@@ -242,8 +256,13 @@ final class Mapper {
         || refused.is(Errno.EFAULT);
   }
 
-  /** Kernel memory, to be unmapped. */
-  RegionMemory owned(MemorySegment pages) {
+  /** Kernel memory, to be unmapped, and its file closed where that is still open. */
+  RegionMemory owned(Mapped mapped) {
+    return owned(mapped.pages, mapped.file);
+  }
+
+  /** The same, told apart. */
+  RegionMemory owned(MemorySegment pages, Optional<TakenFile> file) {
     return new RegionMemory() {
       @Override
       public MemorySegment pages() {
@@ -252,6 +271,7 @@ final class Mapper {
 
       @Override
       public void giveBack(ByteRange range) {
+        file.ifPresent(TakenFile::close);
         kernel.unmap(pages.asSlice(range.offsetBytes(), range.bytes()));
       }
 

@@ -88,6 +88,7 @@ final class Populator {
    * @param mayTouch whether a touch can stand in for the call, which old kernels lack
    * @param advised whether huge pages were advised, so that the advice can be dropped
    * @param guard run before each stretch; throws when memory runs out
+   * @param space takes a file's space for a slice before its pages are made
    * @param callUnknown remembers for a page source that the kernel lacks the call
    */
   record Job(
@@ -98,7 +99,14 @@ final class Populator {
       boolean mayTouch,
       boolean advised,
       Runnable guard,
+      Space space,
       AtomicBoolean callUnknown) {}
+
+  /** Takes room for pages where that is apart from making them. */
+  @FunctionalInterface
+  interface Space {
+    void take(long offsetBytes, long bytes);
+  }
 
   /** Hears the end, once, on a thread of ours. */
   interface Listener {
@@ -224,7 +232,9 @@ final class Populator {
         if (slice % Math.max(1, GUARD_BYTES / sliceBytes) == 0) {
           job.guard().run();
         }
-        populate(sliceAt(slice));
+        MemorySegment pages = sliceAt(slice);
+        job.space().take(slice * sliceBytes, pages.byteSize());
+        populate(pages);
       } catch (Throwable caught) {
         thrown = caught;
       }

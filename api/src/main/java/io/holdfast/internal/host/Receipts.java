@@ -229,7 +229,8 @@ final class Receipts {
     long huge = Math.min(present, smaps.hugeBytes());
     if (smaps.isShared()) {
       notes.add(
-          "the kernel joined the region with its neighbour; the share of huge pages is of both");
+          "the kernel counts the region together with what lies beside it; the share of huge pages"
+              + " is of both");
     }
     if (huge > 0) {
       sizes.put(machine.transparentHugePageBytes(), huge);

@@ -60,7 +60,7 @@ record RegionSlice(StandardRegion of, long offsetBytes, long logicalBytes, long 
   @Override
   public void awaitPopulated(long bytes) {
     Objects.checkFromIndexSize(0, bytes, mappedBytes);
-    of.awaitPopulated(offsetBytes + bytes);
+    of.awaitPopulated(offsetBytes, bytes);
   }
 
   @Override

@@ -1,14 +1,11 @@
 package io.holdfast.internal.host;
 
-import io.holdfast.device.Demand;
-import io.holdfast.error.HostKernelException;
 import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.PageSource;
-import io.holdfast.host.PlacementException;
 import io.holdfast.host.SharedRegion;
 import io.holdfast.host.SharedRequest;
 import io.holdfast.host.Shortfall;
@@ -17,17 +14,13 @@ import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.host.LimitCheck.Credit;
 import io.holdfast.internal.host.Mapper.Mapped;
-import io.holdfast.internal.host.Populator.Job;
-import io.holdfast.internal.host.Populator.Stats;
 import io.holdfast.internal.host.Receipts.Making;
-import io.holdfast.internal.host.Receipts.Verdict;
 import io.holdfast.internal.host.Wish.Backing;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.spi.HostAllocationPort;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.DirectoryHandle;
-import io.holdfast.spi.HostKernel.Pages;
 import io.holdfast.spi.Traits.PinModel;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -36,7 +29,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /** The standard page source: limits, mapping, placement, populate, receipt, in this order. */
@@ -47,7 +39,7 @@ public final class StandardPageSource implements PageSource {
   private final LimitCheck limits;
   private final Mapper mapper;
   private final Receipts receipts;
-  private final AtomicBoolean populateUnknown = new AtomicBoolean();
+  private final Filler filler;
 
   /**
    * Over a backend's kernel.
@@ -61,6 +53,7 @@ public final class StandardPageSource implements PageSource {
     this.limits = new LimitCheck(kernel, machine);
     this.mapper = new Mapper(kernel, machine, limits);
     this.receipts = new Receipts(kernel, machine);
+    this.filler = new Filler(kernel, machine, limits, mapper, receipts);
   }
 
   @Override
@@ -109,16 +102,18 @@ public final class StandardPageSource implements PageSource {
         directory.isPresent() ? mapper.nameless(wish, directory.get()) : mapper.anonymous(wish);
     Duration took = Duration.ofNanos(kernel.nanoTime() - begun);
     notes.addAll(mapped.notes());
-    RegionMemory memory = mapper.owned(mapped.pages());
+    RegionMemory memory = mapper.owned(mapped);
     boolean lazily = wish.request().touch() == Touch.LAZILY;
-    StandardRegion region =
-        region(mapped.wish(), memory, lazily ? wish.mappedBytes() : 0, backend.standing());
+    Watermark watermark = new Watermark(lazily ? wish.mappedBytes() : 0);
+    StandardRegion region = region(mapped.wish(), memory, watermark, backend.standing());
     try {
       if (lazily) {
         notes.add("pages come at first use; a shortage then kills the process");
-        report(region, mapped.wish(), memory, new Making(took, Duration.ZERO, 0, notes));
+        filler.report(
+            region, mapped.wish(), memory.pages(), new Making(took, Duration.ZERO, 0, notes));
       } else {
-        populate(region, mapped.wish(), memory, took, notes);
+        Making making = new Making(took, Duration.ZERO, 0, notes);
+        filler.fill(region, mapped.wish(), memory.pages(), mapped.file(), watermark, making);
       }
       return region;
     } catch (RuntimeException | Error failure) {
@@ -161,14 +156,15 @@ public final class StandardPageSource implements PageSource {
     }
   }
 
-  private StandardRegion region(Wish wish, RegionMemory memory, long populated, Standing ground) {
+  private StandardRegion region(
+      Wish wish, RegionMemory memory, Progress progress, Standing ground) {
     try {
       return new StandardRegion(
           wish.request(),
           wish.pageBytes(),
           memory,
           Views.over(memory.pages().address(), wish.request().logicalBytes()),
-          populated,
+          progress,
           backend.workers(),
           ground);
     } catch (RuntimeException closed) {
@@ -178,91 +174,6 @@ public final class StandardPageSource implements PageSource {
         closed.addSuppressed(second);
       }
       throw closed;
-    }
-  }
-
-  private void populate(
-      StandardRegion region, Wish wish, RegionMemory memory, Duration mapTook, List<String> notes) {
-    boolean transparent = wish.backing() == Backing.TRANSPARENT;
-    Job job =
-        new Job(
-            memory.pages(),
-            wish.pageBytes(),
-            transparent
-                ? Math.max(wish.pageBytes(), machine.transparentHugePageBytes())
-                : wish.pageBytes(),
-            wish.placement().workers(),
-            !wish.backing().isPool(),
-            transparent && kernel.pages() == Pages.KERNEL,
-            () -> guard(region, wish),
-            populateUnknown);
-    Populator.Listener listener =
-        new Populator.Listener() {
-          @Override
-          public void populated(Stats stats) {
-            notes.addAll(stats.notes());
-            notes.addAll(wish.placement().notes());
-            report(region, wish, memory, new Making(mapTook, stats.took(), stats.threads(), notes));
-          }
-
-          @Override
-          public void failed(Throwable reason) {
-            region.fail(explained(region, wish, memory, reason));
-          }
-        };
-    region.populateBy(new Populator(kernel, job, region.watermark(), listener));
-  }
-
-  // Memory of files was taken when the file was made; a pool has promised its pages.
-  private void guard(StandardRegion region, Wish wish) {
-    if (wish.space().isEmpty()) {
-      long left = wish.mappedBytes() - region.populatedBytes();
-      Optional<Shortfall> missing = limits.ahead(wish, Math.min(left, GUARD_BYTES));
-      if (missing.isPresent()) {
-        throw new ShortfallException("PageSource.map", missing.get(), null);
-      }
-    }
-  }
-
-  // What all threads together can take until the next look.
-  private static final long GUARD_BYTES = 512L << 20;
-
-  private RuntimeException explained(
-      StandardRegion region, Wish wish, RegionMemory memory, Throwable reason) {
-    if (reason instanceof HostKernelException refused) {
-      return mapper.explained(
-          wish, new Credit(wish.mappedBytes(), presentBytes(region, wish, memory)), refused);
-    }
-    return reason instanceof RuntimeException exception
-        ? exception
-        : new IllegalStateException("populating failed: " + reason, reason);
-  }
-
-  private long presentBytes(StandardRegion region, Wish wish, RegionMemory memory) {
-    if (!wish.backing().isPool()) {
-      return region.populatedBytes();
-    }
-    try {
-      long present = 0;
-      for (int node : kernel.nodes(memory.pages(), wish.pageBytes())) {
-        present += node >= 0 ? wish.pageBytes() : 0;
-      }
-      return present;
-    } catch (HostKernelException untold) {
-      return region.populatedBytes();
-    }
-  }
-
-  private void report(StandardRegion region, Wish wish, RegionMemory memory, Making making) {
-    try {
-      Verdict verdict = receipts.of(wish, memory.pages(), making);
-      if (verdict.disagreement().isPresent() && wish.request().placement() == Demand.REQUIRE) {
-        region.fail(new PlacementException(verdict.disagreement().get(), verdict.receipt()));
-      } else {
-        region.succeed(verdict.noted());
-      }
-    } catch (RuntimeException failure) {
-      region.fail(failure);
     }
   }
 
@@ -303,10 +214,11 @@ public final class StandardPageSource implements PageSource {
             () -> port.allocate(wish.mappedBytes(), caching));
     Duration took = Duration.ofNanos(kernel.nanoTime() - begun);
     RegionMemory memory = new DriverMemory(allocated, port, backend.workers());
-    StandardRegion region = region(wish, memory, wish.mappedBytes(), device.standing());
+    StandardRegion region =
+        region(wish, memory, new Watermark(wish.mappedBytes()), device.standing());
     try {
       notes.addAll(wish.placement().notes());
-      report(region, wish, memory, new Making(took, Duration.ZERO, 1, notes));
+      filler.report(region, wish, memory.pages(), new Making(took, Duration.ZERO, 1, notes));
       return region;
     } catch (RuntimeException | Error failure) {
       closeAfter(region, failure);
@@ -322,12 +234,20 @@ public final class StandardPageSource implements PageSource {
 
   @Override
   public SharedRegion share(SharedRequest request, int rank) {
-    throw new UnsupportedException("sharing", "not there", "");
+    backend.standing().requireOpen();
+    return new Sharing(backend, machine, limits, mapper, filler).share(request, rank);
   }
 
   @Override
   public List<String> reapStale(Path directory) {
-    throw new UnsupportedException("reaping", "not there", "");
+    backend.standing().requireOpen();
+    Wish.requireKernelPages(kernel, PageKind.directory(directory));
+    DirectoryHandle open = kernel.openDirectory(directory);
+    try {
+      return Reaper.reap(kernel, open);
+    } finally {
+      kernel.close(open);
+    }
   }
 
   @Override

@@ -29,13 +29,13 @@ import org.jspecify.annotations.Nullable;
  * the views away, refused while a native call uses one; unmap, but for pages that a driver may
  * still use.
  */
-final class StandardRegion extends Standing implements HostRegion, PinnableMemory {
+class StandardRegion extends Standing implements HostRegion, PinnableMemory {
   private final HostRequest request;
   private final long pageBytes;
   private final RegionMemory memory;
   private final Views views;
   private final KeptPages kept;
-  private final Watermark watermark;
+  private final Progress progress;
   private final Workers workers;
   private final CompletableFuture<Void> ready = new CompletableFuture<>();
 
@@ -55,7 +55,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
    * @param pageBytes the backing page
    * @param memory the pages
    * @param views what callers see
-   * @param populatedBytes what is there already
+   * @param progress how far it is populated
    * @param workers for calls that can block
    * @param ground what it stands on
    * @throws IllegalStateException when the ground is closed; the memory is still the caller's
@@ -65,7 +65,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
       long pageBytes,
       RegionMemory memory,
       Views views,
-      long populatedBytes,
+      Progress progress,
       Workers workers,
       Standing ground) {
     this.request = request;
@@ -73,7 +73,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
     this.memory = memory;
     this.views = views;
     this.kept = new KeptPages(memory);
-    this.watermark = new Watermark(populatedBytes);
+    this.progress = progress;
     this.workers = workers;
     super(
         "host region of "
@@ -81,10 +81,6 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
             + " on "
             + request.pages().describe(),
         ground);
-  }
-
-  Watermark watermark() {
-    return watermark;
   }
 
   /** Lets it be populated by that; begins at once unless a close is under way. */
@@ -106,15 +102,30 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
 
   /** Everything is there and as it was asked. */
   void succeed(PlacementReceipt got) {
+    received(got);
+    completed();
+  }
+
+  /** What was asked for here is there. */
+  final void received(PlacementReceipt got) {
     receipt = got;
+  }
+
+  /** Everything is there. */
+  final void completed() {
     settle(() -> ready.complete(null));
   }
 
-  /** It never will be. */
+  /** Not everything ever will be there. */
+  final void neverCompleted(RuntimeException reason) {
+    settle(() -> ready.completeExceptionally(reason));
+  }
+
+  /** It never will be usable. */
   void fail(RuntimeException reason) {
     failure = reason;
-    watermark.end(reason);
-    settle(() -> ready.completeExceptionally(reason));
+    progress.end(reason);
+    neverCompleted(reason);
   }
 
   // What callers hang on the future runs then, and may close the region: not on a thread that the
@@ -129,9 +140,14 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
 
   /** Waits until it is ready; on failure closes it and throws the reason. */
   StandardRegion awaitReady() {
+    awaitOrClose(ready);
+    return this;
+  }
+
+  /** Waits for something of this region's; on failure closes the region and throws the reason. */
+  final void awaitOrClose(CompletableFuture<Void> what) {
     try {
-      ready.join();
-      return this;
+      what.join();
     } catch (CompletionException wrapped) {
       Throwable reason = Objects.requireNonNullElse(wrapped.getCause(), wrapped);
       try {
@@ -159,9 +175,8 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
   MemorySegment view(long offsetBytes, long bytes) {
     requireOpen();
     requireHealthy();
-    long end = offsetBytes + bytes;
-    if (watermark.bytes() < end) {
-      throw new NotPopulatedException(end, watermark.bytes());
+    if (!progress.has(offsetBytes, bytes)) {
+      throw new NotPopulatedException(offsetBytes + bytes, progress.fromStart());
     }
     MemorySegment whole = views.whole();
     return bytes == whole.byteSize() ? whole : whole.asSlice(offsetBytes, bytes);
@@ -216,7 +231,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
 
   @Override
   public long populatedBytes() {
-    return watermark.bytes();
+    return progress.fromStart();
   }
 
   @Override
@@ -254,8 +269,12 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
 
   @Override
   public void awaitPopulated(long bytes) {
-    Objects.checkFromIndexSize(0, bytes, mappedBytes());
-    watermark.await(bytes);
+    awaitPopulated(0, bytes);
+  }
+
+  void awaitPopulated(long offsetBytes, long bytes) {
+    Objects.checkFromIndexSize(offsetBytes, bytes, mappedBytes());
+    progress.await(offsetBytes, bytes);
     if (!memory.pages().scope().isAlive()) {
       throw new IllegalStateException("the owner of " + name() + " has taken its memory back");
     }
@@ -353,7 +372,7 @@ final class StandardRegion extends Standing implements HostRegion, PinnableMemor
     try {
       workers.run(kept::release); // unmapping takes a second for each some 30 GiB of base pages
     } finally {
-      watermark.end(closed);
+      progress.end(closed);
       ready.completeExceptionally(closed);
     }
   }

@@ -1,12 +1,11 @@
 package io.holdfast.internal.host;
 
-import io.holdfast.error.HoldfastException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** How far memory is populated from its start, to be waited for. Safe from any thread. */
-final class Watermark {
+final class Watermark implements Progress {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition moved = lock.newCondition();
   private volatile long bytes;
@@ -16,8 +15,14 @@ final class Watermark {
     this.bytes = bytes;
   }
 
-  long bytes() {
+  @Override
+  public long fromStart() {
     return bytes;
+  }
+
+  @Override
+  public boolean has(long offsetBytes, long length) {
+    return bytes >= offsetBytes + length;
   }
 
   /** Never goes back. */
@@ -33,8 +38,8 @@ final class Watermark {
     }
   }
 
-  /** No further advance will come; the first reason stays. */
-  void end(RuntimeException reason) {
+  @Override
+  public void end(RuntimeException reason) {
     lock.lock();
     try {
       if (end == null) {
@@ -46,12 +51,9 @@ final class Watermark {
     }
   }
 
-  /**
-   * Parks until it is there; an interrupt is kept for later.
-   *
-   * @throws HoldfastException or IllegalStateException the reason when it never will be
-   */
-  void await(long wanted) {
+  @Override
+  public void await(long offsetBytes, long length) {
+    long wanted = offsetBytes + length;
     if (bytes >= wanted) {
       return;
     }

@@ -187,6 +187,11 @@ record Wish(
     return new Wish(request, backing, pageBytes, mappedBytes, other, space);
   }
 
+  /** The same with another account of the file system. */
+  Wish on(FileSpace other) {
+    return new Wish(request, backing, pageBytes, mappedBytes, placement, Optional.of(other));
+  }
+
   /** Pages of it. */
   long pages() {
     return mappedBytes / pageBytes;

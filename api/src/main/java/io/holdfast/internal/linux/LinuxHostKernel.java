@@ -394,10 +394,15 @@ public final class LinuxHostKernel implements HostKernel {
 
   @Override
   public void allocate(FileHandle file, long bytes) {
+    allocate(file, 0, bytes);
+  }
+
+  @Override
+  public void allocate(FileHandle file, long fromBytes, long bytes) {
     checked(
         "fallocate",
-        file.descriptor() + ", 0, " + bytes,
-        LibcBindings.fallocate(file.descriptor(), 0, 0, bytes));
+        file.descriptor() + ", " + fromBytes + ", " + bytes,
+        LibcBindings.fallocate(file.descriptor(), 0, fromBytes, bytes));
   }
 
   @Override

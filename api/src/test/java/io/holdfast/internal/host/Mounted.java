@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** A file system that is mounted for one test; closing unmounts it. */
 final class Mounted implements AutoCloseable {
@@ -36,6 +40,28 @@ final class Mounted implements AutoCloseable {
 
   long freeBytes() throws IOException {
     return Files.getFileStore(point).getUnallocatedSpace();
+  }
+
+  /** Files of it that this process has open, by name. */
+  List<String> openFiles() throws IOException {
+    List<String> open = new ArrayList<>();
+    try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+      for (Path descriptor : descriptors.toList()) {
+        String file = target(descriptor);
+        if (file.startsWith(point.toString())) {
+          open.add(file);
+        }
+      }
+    }
+    return open;
+  }
+
+  private static String target(Path descriptor) throws IOException {
+    try {
+      return Files.readSymbolicLink(descriptor).toString();
+    } catch (NoSuchFileException closed) {
+      return ""; // the listing's own, for one
+    }
   }
 
   @Override

@@ -10,10 +10,11 @@ import java.util.List;
 import java.util.Objects;
 
 /** Starts a second Java process with our classes, its error stream joined to its output. */
-final class ChildJvm {
+public final class ChildJvm {
   private ChildJvm() {}
 
-  static Process start(Class<?> main, List<String> flags, String... arguments) throws IOException {
+  public static Process start(Class<?> main, List<String> flags, String... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx64m");

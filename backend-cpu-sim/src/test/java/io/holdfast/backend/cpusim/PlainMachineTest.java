@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.holdfast.Availability;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
+import io.holdfast.Backends;
 import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.Codes;
 import io.holdfast.backend.cpusim.driver.FaultScript;
@@ -18,19 +19,16 @@ import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.StreamHandle;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
 /** The machine as a whole: found, opened, broken, closed. */
 class PlainMachineTest {
   @Test
   void theProviderIsFoundAndSaysWhatItIs() {
-    BackendProvider provider =
-        ServiceLoader.load(BackendProvider.class).stream()
-            .map(ServiceLoader.Provider::get)
-            .filter(one -> one.id().equals("cpu-sim"))
-            .findFirst()
-            .orElseThrow();
+    assertTrue(
+        Backends.discover().entries().stream().anyMatch(entry -> entry.id().equals("cpu-sim")),
+        "not registered");
+    BackendProvider provider = new CpuSimProvider();
     List<String> tried = new ArrayList<>();
     Availability found = provider.probe((what, outcome) -> tried.add(what + ": " + outcome));
 

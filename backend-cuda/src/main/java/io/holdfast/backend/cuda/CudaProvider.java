@@ -1,13 +1,14 @@
 package io.holdfast.backend.cuda;
 
 import io.holdfast.Availability;
-import io.holdfast.Availability.Unavailable;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
 import io.holdfast.BackendUnavailableException;
 import io.holdfast.Transcript;
 import io.holdfast.spi.BackendProvider;
+import io.holdfast.spi.HostKernels;
 import io.holdfast.spi.ProbeLog;
+import io.holdfast.spi.StandardBackend;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -45,40 +46,51 @@ public final class CudaProvider implements BackendProvider {
     return probe(Surroundings.present(), log);
   }
 
-  static Unavailable probe(Surroundings around, ProbeLog log) {
+  static Availability probe(Surroundings around, ProbeLog log) {
     return switch (CudaLoader.load(around, log)) {
       case CudaLoader.Outcome.Refused no -> no.why();
-      case CudaLoader.Outcome.Started started -> withoutDriver(started);
+      case CudaLoader.Outcome.Started started ->
+          StandardBackend.availability(
+              driver(started), "Run nvidia-smi, and look at CUDA_VISIBLE_DEVICES");
     };
   }
 
   @Override
   public Backend open() {
-    List<Transcript.Attempt> attempts = new ArrayList<>();
-    Unavailable why =
-        probe(
-            Surroundings.present(),
-            (what, answer) -> attempts.add(new Transcript.Attempt(what, answer)));
-    throw new BackendUnavailableException(
-        "backend cuda cannot be opened: " + why.reason(),
-        why.remedy(),
-        new Transcript(
-            List.of(
-                new Transcript.Entry(
-                    ID,
-                    Optional.of(BackendKind.HARDWARE),
-                    CudaProvider.class.getModule().toString(),
-                    attempts,
-                    why)),
-            Optional.empty()),
-        why.cause().orElse(null));
+    return StandardBackend.over(ID, openDriver(Surroundings.present()));
   }
 
-  private static Unavailable withoutDriver(CudaLoader.Outcome.Started started) {
-    return Unavailable.because(
-        "the CUDA driver "
-            + CudaLoader.versionWords(started.version())
-            + " is here, but this version of Holdfast cannot drive it yet",
-        "Use a later version of Holdfast");
+  /**
+   * The driver alone.
+   *
+   * @throws BackendUnavailableException with the words of the probe where that says no
+   */
+  static CudaDriver openDriver(Surroundings around) {
+    List<Transcript.Attempt> attempts = new ArrayList<>();
+    CudaLoader.Outcome outcome =
+        CudaLoader.load(
+            around, (what, answer) -> attempts.add(new Transcript.Attempt(what, answer)));
+    return switch (outcome) {
+      case CudaLoader.Outcome.Started started -> driver(started);
+      case CudaLoader.Outcome.Refused no ->
+          throw new BackendUnavailableException(
+              "backend cuda cannot be opened: " + no.why().reason(),
+              no.why().remedy(),
+              new Transcript(
+                  List.of(
+                      new Transcript.Entry(
+                          ID,
+                          Optional.of(BackendKind.HARDWARE),
+                          CudaProvider.class.getModule().toString(),
+                          attempts,
+                          no.why())),
+                  Optional.empty()),
+              no.why().cause().orElse(null));
+    };
+  }
+
+  private static CudaDriver driver(CudaLoader.Outcome.Started started) {
+    return new CudaDriver(
+        started.calls(), started.version(), started.module(), HostKernels.system().basePageBytes());
   }
 }

@@ -1,12 +1,15 @@
 package io.holdfast.backend.cuda;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Availability.Unavailable;
 import io.holdfast.BackendKind;
+import io.holdfast.Backends;
+import io.holdfast.Transcript;
 import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,7 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -221,19 +224,19 @@ final class CudaProbeTest {
   }
 
   @Test
-  void serviceLoaderFindsTheProviderAndMakingItLoadsNothing() {
-    List<BackendProvider> found =
-        ServiceLoader.load(BackendProvider.class).stream()
-            .filter(provider -> provider.type() == CudaProvider.class)
-            .map(ServiceLoader.Provider::get)
-            .toList();
+  void discoveryFindsTheProviderOnceByBothOfItsRegistrations() throws IOException {
+    List<Transcript.Entry> entries =
+        Backends.discover().entries().stream().filter(entry -> entry.id().equals("cuda")).toList();
 
-    assertEquals(1, found.size());
-    BackendProvider provider = found.getFirst();
-    assertEquals("cuda", provider.id());
-    assertEquals(BackendKind.HARDWARE, provider.kind());
-    assertEquals(BackendProvider.SPI_VERSION, provider.spiVersion());
-    assertThrows(IllegalArgumentException.class, () -> provider.open("variant"));
+    assertEquals(1, entries.size());
+    assertEquals(Optional.of(BackendKind.HARDWARE), entries.getFirst().kind());
+    assertEquals(BackendProvider.SPI_VERSION, new CudaProvider().spiVersion());
+    String services = "/META-INF/services/" + BackendProvider.class.getName();
+    try (var registered = CudaProvider.class.getResourceAsStream(services)) {
+      assertNotNull(registered, "no " + services + " for the class path");
+      assertEquals(
+          CudaProvider.class.getName(), new String(registered.readAllBytes(), UTF_8).strip());
+    }
   }
 
   private void refusing(String... flags) {
@@ -253,7 +256,8 @@ final class CudaProbeTest {
             variables::get,
             properties::get,
             file -> !forbidden.contains(file.getFileName().toString()));
-    return CudaProvider.probe(around, (what, outcome) -> transcript.add(what + ": " + outcome));
+    return (Unavailable)
+        CudaProvider.probe(around, (what, outcome) -> transcript.add(what + ": " + outcome));
   }
 
   private void assertTranscript(String part) {

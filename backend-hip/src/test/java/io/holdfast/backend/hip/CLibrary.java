@@ -6,24 +6,57 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Assumptions;
 
 /** Shared libraries for tests, compiled from the C sources beside the tests. */
 final class CLibrary {
+  private static final Map<List<String>, Path> COMPILED = new ConcurrentHashMap<>();
+
   private CLibrary() {}
 
-  /** Compiles one source of {@code src/test/c}; skips the test, visibly, where no compiler is. */
+  /**
+   * A library from one source of {@code src/test/c}; skips the test, visibly, where no compiler is.
+   * The same source with the same flags is compiled once, and each call gets a copy of the file:
+   * the system loader takes a copy for another library, with variables of its own.
+   */
   static Path compile(Path into, String source, String library, String... flags) {
-    List<String> command =
-        new ArrayList<>(List.of("cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-pthread"));
-    command.addAll(List.of(flags));
-    command.addAll(
-        List.of("-o", into.resolve(library).toString(), Path.of("src/test/c", source).toString()));
+    List<String> key = new ArrayList<>(List.of(source));
+    key.addAll(List.of(flags));
+    try {
+      Path compiled = COMPILED.computeIfAbsent(key, CLibrary::compile);
+      return Files.copy(compiled, into.resolve(library));
+    } catch (IOException unwritable) {
+      throw new UncheckedIOException(unwritable);
+    }
+  }
+
+  private static Path compile(List<String> sourceAndFlags) {
+    try {
+      Path target = Files.createTempFile("holdfast-test-", ".so");
+      target.toFile().deleteOnExit();
+      List<String> command =
+          new ArrayList<>(List.of("cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-pthread"));
+      command.addAll(sourceAndFlags.subList(1, sourceAndFlags.size()));
+      command.addAll(
+          List.of(
+              "-o",
+              target.toString(),
+              Path.of("src/test/c", sourceAndFlags.getFirst()).toString()));
+      run(command);
+      return target;
+    } catch (IOException unwritable) {
+      throw new UncheckedIOException(unwritable);
+    }
+  }
+
+  static void run(List<String> command) {
     Process compiler;
     try {
       compiler = new ProcessBuilder(command).redirectErrorStream(true).start();
     } catch (IOException none) {
-      return Assumptions.abort("skipped: there is no C compiler named cc on the path");
+      compiler = Assumptions.abort("skipped: there is no C compiler named cc on the path");
     }
     try (var output = compiler.inputReader()) {
       String words = String.join("\n", output.lines().toList());
@@ -33,12 +66,7 @@ final class CLibrary {
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     } catch (InterruptedException stop) {
-      throw new IllegalStateException("interrupted while compiling " + source, stop);
+      throw new IllegalStateException("interrupted while compiling", stop);
     }
-    Path file = into.resolve(library);
-    if (!Files.exists(file)) {
-      throw new AssertionError(file + " was not made");
-    }
-    return file;
   }
 }

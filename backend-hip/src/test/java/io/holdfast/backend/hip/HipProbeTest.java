@@ -1,11 +1,15 @@
 package io.holdfast.backend.hip;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Availability.Unavailable;
 import io.holdfast.BackendKind;
+import io.holdfast.Backends;
+import io.holdfast.Transcript;
 import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,7 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -221,17 +225,19 @@ final class HipProbeTest {
   }
 
   @Test
-  void serviceLoaderFindsTheProviderAndMakingItLoadsNothing() {
-    List<BackendProvider> found =
-        ServiceLoader.load(BackendProvider.class).stream()
-            .filter(provider -> provider.type() == HipProvider.class)
-            .map(ServiceLoader.Provider::get)
-            .toList();
+  void discoveryFindsTheProviderOnceByBothOfItsRegistrations() throws IOException {
+    List<Transcript.Entry> entries =
+        Backends.discover().entries().stream().filter(entry -> entry.id().equals("hip")).toList();
 
-    assertEquals(1, found.size());
-    assertEquals("hip", found.getFirst().id());
-    assertEquals(BackendKind.HARDWARE, found.getFirst().kind());
-    assertEquals(BackendProvider.SPI_VERSION, found.getFirst().spiVersion());
+    assertEquals(1, entries.size());
+    assertEquals(Optional.of(BackendKind.HARDWARE), entries.getFirst().kind());
+    assertEquals(BackendProvider.SPI_VERSION, new HipProvider().spiVersion());
+    String services = "/META-INF/services/" + BackendProvider.class.getName();
+    try (var registered = HipProvider.class.getResourceAsStream(services)) {
+      assertNotNull(registered, "no " + services + " for the class path");
+      assertEquals(
+          HipProvider.class.getName(), new String(registered.readAllBytes(), UTF_8).strip());
+    }
   }
 
   private Path counting(String... flags) {

@@ -30,9 +30,11 @@ final class NativeAccessTest {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--illegal-native-access=deny",
                 "-cp",
-                System.getProperty("java.class.path")
-                    + ":"
-                    + System.getProperty("jdk.module.path", ""),
+                String.join(
+                    ":",
+                    System.getProperty("java.class.path"),
+                    System.getProperty("jdk.module.path", ""), // where tests run inside the module
+                    Path.of("target", "test-classes").toAbsolutePath().toString()),
                 Child.class.getName())
             .redirectErrorStream(true)
             .start();
