@@ -3,6 +3,7 @@ package io.holdfast.backend.cpusim;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
 import io.holdfast.backend.cpusim.driver.DeviceSpec;
+import io.holdfast.backend.cpusim.driver.DriverSetup;
 import io.holdfast.backend.cpusim.driver.FaultScript;
 import io.holdfast.backend.cpusim.driver.Faults;
 import io.holdfast.backend.cpusim.driver.HostSpace;
@@ -53,7 +54,7 @@ public final class SimMachine implements AutoCloseable {
     HostSpace host = parts.host == null ? new ProcessMaps(kernel.basePageBytes()) : parts.host;
     this.driver =
         new SimDriver(
-            new SimDriver.Setup(
+            new DriverSetup(
                 parts.personality, parts.devices, host, clock, parts.seed, parts.freshByte));
     driver.faults().add(parts.faults);
   }
