@@ -261,6 +261,15 @@ public interface DevicePort extends AutoCloseable {
   }
 
   /**
+   * Why there are no {@link #kernelCopies()}, for people.
+   *
+   * @return one sentence, or empty where there is nothing to say
+   */
+  default Optional<String> kernelAbsence() {
+    return Optional.empty();
+  }
+
+  /**
    * Regular rows in one driver call.
    *
    * @return the port, or empty

@@ -34,6 +34,7 @@ import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.EventHandle;
 import io.holdfast.spi.EventKind;
 import io.holdfast.spi.HostAllocationPort;
+import io.holdfast.spi.KernelCopyPort;
 import io.holdfast.spi.PitchedCopyPort;
 import io.holdfast.spi.StreamHandle;
 import io.holdfast.spi.StreamOrigin;
@@ -67,6 +68,7 @@ final class CudaDevicePort implements DevicePort {
   private final Optional<PitchedCopyPort> pitchedCopies;
   private final Optional<HostAllocationPort> hostAllocations;
   private final Optional<VirtualMemoryPort> virtualMemory;
+  private final CudaKernelCopies.Loaded kernels;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /** What closing does to the context. */
@@ -95,6 +97,7 @@ final class CudaDevicePort implements DevicePort {
     virtualMemory =
         present(
             virtual && calls.offers(CudaFeature.VIRTUAL_MEMORY), () -> new CudaVirtualMemory(this));
+    kernels = CudaKernelCopies.load(this);
   }
 
   private static <T> Optional<T> present(boolean there, Supplier<T> port) {
@@ -618,6 +621,16 @@ final class CudaDevicePort implements DevicePort {
   }
 
   @Override
+  public Optional<KernelCopyPort> kernelCopies() {
+    return kernels.copies().map(copies -> copies);
+  }
+
+  @Override
+  public Optional<String> kernelAbsence() {
+    return kernels.absence();
+  }
+
+  @Override
   public Optional<PitchedCopyPort> pitchedCopies() {
     return pitchedCopies;
   }
@@ -639,15 +652,23 @@ final class CudaDevicePort implements DevicePort {
     if (!closed.compareAndSet(false, true)) {
       return;
     }
-    if (ownership == Ownership.RETAINED) {
-      int code;
-      CallFrame frame = frames.enter(0);
-      try {
-        code = calls.cuDevicePrimaryCtxRelease_v2(device);
-      } finally {
-        leave(frame);
+    try {
+      kernels.copies().ifPresent(CudaKernelCopies::unload);
+    } finally {
+      if (ownership == Ownership.RETAINED) {
+        release();
       }
-      check("cuDevicePrimaryCtxRelease_v2", code);
     }
+  }
+
+  private void release() {
+    int code;
+    CallFrame frame = frames.enter(0);
+    try {
+      code = calls.cuDevicePrimaryCtxRelease_v2(device);
+    } finally {
+      leave(frame);
+    }
+    check("cuDevicePrimaryCtxRelease_v2", code);
   }
 }
