@@ -189,8 +189,7 @@ final class ProfileLines {
             });
     SortedMap<Long, Pool> pools = new TreeMap<>();
     pages.forEach(
-        (page, perNode) ->
-            pools.put(page, new Pool(perNode, overcommit.getOrDefault(page, 0L))));
+        (page, perNode) -> pools.put(page, new Pool(perNode, overcommit.getOrDefault(page, 0L))));
     return pools;
   }
 
@@ -288,7 +287,7 @@ final class ProfileLines {
               String.format(Locale.ROOT, "5e100000-0000-4000-9000-%012x", i),
               or(stem + "pci", ""),
               bytes("device.memory", text("device.memory")),
-              node.isEmpty()
+              node.isEmpty() || node.equals("-1")
                   ? OptionalInt.empty()
                   : OptionalInt.of((int) number(stem + "node", node)),
               bytes("device.link-per-second", or("device.link-per-second", "0"))));

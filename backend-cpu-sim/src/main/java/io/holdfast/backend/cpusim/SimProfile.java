@@ -73,7 +73,10 @@ public record SimProfile(
             .sorted()
             .forEach(names::add);
       } catch (IOException unreadable) {
-        throw new UncheckedIOException(FOLDER_PROPERTY + "=" + folder, unreadable);
+        System.getLogger(SimProfile.class.getName())
+            .log(
+                System.Logger.Level.WARNING,
+                FOLDER_PROPERTY + "=" + folder + " cannot be read: " + unreadable);
       }
     }
     return List.copyOf(names);
@@ -89,8 +92,7 @@ public record SimProfile(
    */
   public static SimProfile named(String name) {
     if (SHIPPED.contains(name)) {
-      try (InputStream in =
-          SimProfile.class.getResourceAsStream("profiles/" + name + SUFFIX)) {
+      try (InputStream in = SimProfile.class.getResourceAsStream("profiles/" + name + SUFFIX)) {
         if (in == null) {
           throw new IllegalStateException("the text of profile " + name + " is missing");
         }
@@ -121,7 +123,8 @@ public record SimProfile(
   public static SimProfile read(Path file) throws IOException {
     String name = String.valueOf(file.getFileName());
     try (Reader in = Files.newBufferedReader(file)) {
-      return read(name.endsWith(SUFFIX) ? name.substring(0, name.length() - SUFFIX.length()) : name, in);
+      return read(
+          name.endsWith(SUFFIX) ? name.substring(0, name.length() - SUFFIX.length()) : name, in);
     }
   }
 

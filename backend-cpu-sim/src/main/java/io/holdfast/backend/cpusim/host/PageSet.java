@@ -51,8 +51,10 @@ final class PageSet {
         return;
       }
       long whole = pages() / turns.length;
-      for (int node : turns) {
-        into.merge(node, whole, Long::sum);
+      if (whole > 0) {
+        for (int node : turns) {
+          into.merge(node, whole, Long::sum);
+        }
       }
       for (long page = first + whole * turns.length; page < end; page++) {
         into.merge(nodeOf(page), 1L, Long::sum);
