@@ -201,6 +201,26 @@ final class CommandTest {
   }
 
   @Test
+  void soak_runs_on_memory_that_the_driver_allocated_pinned() {
+    Run run =
+        run(
+            "soak",
+            "--backend",
+            "cpu-sim",
+            "--pages",
+            "driver",
+            "--bytes",
+            "1MiB",
+            "--seconds",
+            "0",
+            "--json");
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    assertEquals(1 << 20, run.json().path("registeredBytes").asLong());
+    assertTrue(run.err().contains("no call pins or unpins it"), run.err());
+  }
+
+  @Test
   void soak_runs_with_a_block_of_one_byte_and_a_pool_of_one_block() {
     assertEquals(
         ExitCode.OK,

@@ -6,6 +6,7 @@ import io.holdfast.host.HostMemory;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.NotPopulatedException;
+import io.holdfast.host.PageKind;
 import io.holdfast.host.PlacementReceipt;
 import io.holdfast.internal.core.Workers;
 import io.holdfast.internal.pin.PinnableMemory;
@@ -278,6 +279,11 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
     if (!memory.pages().scope().isAlive()) {
       throw new IllegalStateException("the owner of " + name() + " has taken its memory back");
     }
+  }
+
+  @Override
+  public boolean isPinnedByDriver() {
+    return request().pages() instanceof PageKind.Driver;
   }
 
   @Override

@@ -121,6 +121,9 @@ final class StandardPinnedRegion implements PinnedMemory {
             memory.backingPageBytes(),
             request);
     List<String> notes = new ArrayList<>(decided.notes());
+    if (memory.isPinnedByDriver()) {
+      notes.add("the driver allocated this memory pinned: no call pins or unpins it");
+    }
     PinDesk desk = device.backend().pins();
     TurnFile turns = request.pacing().turns().map(path -> TurnFile.open(kernel, path)).orElse(null);
     PinDesk.Claim claim = null;
@@ -345,7 +348,9 @@ final class StandardPinnedRegion implements PinnedMemory {
     MemorySegment range = pages.asSlice(from, to - from);
     long begun = kernel.nanoTime();
     try {
-      port.register(range);
+      if (!memory.isPinnedByDriver()) {
+        port.register(range);
+      }
     } catch (DriverException answer) {
       ranFor(kernel.nanoTime() - begun);
       return refused(range, from, answer);
@@ -625,7 +630,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   private Optional<PinException> unregister(Registration one) {
     long begun = kernel.nanoTime();
     try {
-      port.unregister(one.range);
+      if (!memory.isPinnedByDriver()) {
+        port.unregister(one.range);
+      }
       return Optional.empty();
     } catch (RuntimeException failed) {
       DriverException answer = PinDesk.answer(device.backend().id(), "unregister", failed);
