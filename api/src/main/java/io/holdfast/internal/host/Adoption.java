@@ -67,7 +67,7 @@ final class Adoption {
                     + " before this region is closed"));
     Verdict verdict = receipts.of(wish, foreign, making);
     region.succeed(verdict.noted());
-    return region;
+    return region.awaitReady();
   }
 
   private static void requireUsable(MemorySegment foreign) {
