@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.Availability;
 import io.holdfast.Backends;
 import io.holdfast.Transcript;
+import io.holdfast.bench.tool.Console;
+import io.holdfast.bench.tool.ExitCode;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;

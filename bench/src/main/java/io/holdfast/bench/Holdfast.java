@@ -2,6 +2,10 @@ package io.holdfast.bench;
 
 import io.holdfast.BackendUnavailableException;
 import io.holdfast.bench.soak.Forker;
+import io.holdfast.bench.tool.ByteCount;
+import io.holdfast.bench.tool.ExitCode;
+import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.RefusedException;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
 import io.holdfast.pin.NoPlanException;

@@ -1,5 +1,6 @@
 package io.holdfast.bench;
 
+import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.host.PageKind;
 import java.util.Locale;
 import java.util.regex.Matcher;

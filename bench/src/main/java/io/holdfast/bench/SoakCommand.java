@@ -4,6 +4,10 @@ import io.holdfast.bench.soak.RankProcesses;
 import io.holdfast.bench.soak.SoakOptions;
 import io.holdfast.bench.soak.SoakResult;
 import io.holdfast.bench.soak.SoakRun;
+import io.holdfast.bench.tool.ByteCount;
+import io.holdfast.bench.tool.Console;
+import io.holdfast.bench.tool.ExitCode;
+import io.holdfast.bench.tool.Interruption;
 import io.holdfast.host.PageKind;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -93,15 +98,19 @@ final class SoakCommand implements Callable<Integer> {
   public Integer call() {
     check();
     Console console = new Console(spec.commandLine().getOut(), spec.commandLine().getErr());
-    List<SoakResult> results = ranks > 1 ? inProcesses(console) : List.of(here(console));
-    if (json) {
-      console.result(SoakResult.toJson(results));
-    } else {
-      results.forEach(result -> console.out().print(describe(result)));
-      console.out().flush();
+    AtomicReference<Runnable> stop = new AtomicReference<>(() -> {});
+    try (Interruption _ = new Interruption(() -> stop.get().run())) { // the result is part of it
+      List<SoakResult> results =
+          ranks > 1 ? inProcesses(console, stop) : List.of(here(console, stop));
+      if (json) {
+        console.result(SoakResult.toJson(results));
+      } else {
+        results.forEach(result -> console.out().print(describe(result)));
+        console.out().flush();
+      }
+      boolean clean = results.stream().allMatch(SoakResult::isClean);
+      return clean ? ExitCode.OK : ExitCode.FAILED;
     }
-    boolean clean = results.stream().allMatch(SoakResult::isClean);
-    return clean ? ExitCode.OK : ExitCode.FAILED;
   }
 
   private void check() {
@@ -141,7 +150,7 @@ final class SoakCommand implements Callable<Integer> {
     return pages == null ? PageKind.base() : pages;
   }
 
-  private SoakResult here(Console console) {
+  private SoakResult here(Console console, AtomicReference<Runnable> stop) {
     SoakOptions options =
         new SoakOptions(
             Optional.ofNullable(backend),
@@ -162,18 +171,18 @@ final class SoakCommand implements Callable<Integer> {
               console.out().flush();
             };
     SoakRun run = new SoakRun(options, say, console::note);
-    try (Interruption _ = new Interruption(run::stop);
-        Progress progress = new Progress(seconds, run)) {
+    stop.set(run::stop);
+    try (Progress progress = new Progress(seconds, run)) {
       return run.run(progress::at);
     }
   }
 
-  private List<SoakResult> inProcesses(Console console) {
+  private List<SoakResult> inProcesses(Console console, AtomicReference<Runnable> stop) {
     console.note(ranks + " ranks, " + ByteCount.describe(bytes.bytes()) + " each");
     List<String> arguments = new ArrayList<>(List.of("soak"));
     arguments.addAll(ownArguments());
-    try (RankProcesses processes = new RankProcesses(ranks, Holdfast.class, arguments);
-        Interruption _ = new Interruption(processes::stop)) {
+    try (RankProcesses processes = new RankProcesses(ranks, Holdfast.class, arguments)) {
+      stop.set(processes::stop);
       return processes.await();
     }
   }

@@ -59,6 +59,7 @@ final class ArchitectureTest {
   private static final JavaClasses ALL =
       new ClassFileImporter()
           .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .withImportOption(location -> !location.contains("/jmh_generated/"))
           .importPackages("io.holdfast");
 
   @Test

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.bench.tool.Console;
+import io.holdfast.bench.tool.ExitCode;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -196,6 +198,26 @@ final class CommandTest {
     assertEquals(3, found.path("forks").asLong());
     assertEquals(0, found.path("leaks").asLong(-1));
     assertEquals(1, found.path("ranks").size());
+  }
+
+  @Test
+  void soak_runs_on_memory_that_the_driver_allocated_pinned() {
+    Run run =
+        run(
+            "soak",
+            "--backend",
+            "cpu-sim",
+            "--pages",
+            "driver",
+            "--bytes",
+            "1MiB",
+            "--seconds",
+            "0",
+            "--json");
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    assertEquals(1 << 20, run.json().path("registeredBytes").asLong());
+    assertTrue(run.err().contains("no call pins or unpins it"), run.err());
   }
 
   @Test

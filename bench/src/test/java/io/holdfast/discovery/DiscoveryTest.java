@@ -239,8 +239,12 @@ final class DiscoveryTest {
   void a_missing_class_and_a_class_that_is_no_provider_are_reported() throws IOException {
     try (URLClassLoader loader =
         plugIn(
-            Map.of("Good", hardware("Good", "good", 0, YES)),
-            "plug.Missing\njava.lang.String\nplug.Good\n")) {
+            Map.of(
+                "Good",
+                hardware("Good", "good", 0, YES),
+                "Other",
+                "package plug; public class Other { }"),
+            "plug.Missing\nplug.Other\nplug.Good\n")) {
       Transcript seen = Backends.discover(loader);
 
       assertEquals(2, broken(seen), seen::describe);

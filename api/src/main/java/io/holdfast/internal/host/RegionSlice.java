@@ -64,6 +64,11 @@ record RegionSlice(StandardRegion of, long offsetBytes, long logicalBytes, long 
   }
 
   @Override
+  public boolean isPinnedByDriver() {
+    return of.isPinnedByDriver();
+  }
+
+  @Override
   public Kept keepMapped(long offset, long bytes) {
     Objects.checkFromIndexSize(offset, bytes, mappedBytes);
     return of.keepMapped(offsetBytes + offset, bytes);

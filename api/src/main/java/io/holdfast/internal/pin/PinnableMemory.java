@@ -47,6 +47,16 @@ public interface PinnableMemory extends HostMemory {
    */
   Kept keepMapped(long offsetBytes, long bytes);
 
+  /**
+   * Whether the driver that allocated the memory has it pinned already; then no call pins or unpins
+   * it.
+   *
+   * @return false for memory of the operating system's
+   */
+  default boolean isPinnedByDriver() {
+    return false;
+  }
+
   /** Pages that stay mapped. */
   interface Kept extends AutoCloseable {
     /** Lets the pages go. Idempotent. */

@@ -81,6 +81,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   private volatile long longestCallNanos;
   private volatile boolean flatOut;
 
+  /** Known to the pinning thread alone. */
+  private boolean overBudget;
+
   private StandardPinnedRegion(
       CoreDevice device,
       Subject subject,
@@ -121,6 +124,9 @@ final class StandardPinnedRegion implements PinnedMemory {
             memory.backingPageBytes(),
             request);
     List<String> notes = new ArrayList<>(decided.notes());
+    if (memory.isPinnedByDriver()) {
+      notes.add("the driver allocated this memory pinned: no call pins or unpins it");
+    }
     PinDesk desk = device.backend().pins();
     TurnFile turns = request.pacing().turns().map(path -> TurnFile.open(kernel, path)).orElse(null);
     PinDesk.Claim claim = null;
@@ -345,7 +351,9 @@ final class StandardPinnedRegion implements PinnedMemory {
     MemorySegment range = pages.asSlice(from, to - from);
     long begun = kernel.nanoTime();
     try {
-      port.register(range);
+      if (!memory.isPinnedByDriver()) {
+        port.register(range);
+      }
     } catch (DriverException answer) {
       ranFor(kernel.nanoTime() - begun);
       return refused(range, from, answer);
@@ -353,6 +361,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     long nanos = kernel.nanoTime() - begun;
     ranFor(nanos);
     pacer.took(to - from, nanos);
+    noteIfTooLong(from, to, nanos);
     Registration made = new Registration(range, from, nanos);
     lock.lock();
     try {
@@ -375,6 +384,16 @@ final class StandardPinnedRegion implements PinnedMemory {
       Attempt.Refused refused = refused(range, from, answer);
       unregister(made).ifPresent(refused.why::addSuppressed);
       return refused;
+    }
+  }
+
+  /** A call that takes longer than the budget although none can be smaller is told, once. */
+  private void noteIfTooLong(long from, long to, long nanos) {
+    if (!overBudget && pacer.isOver(nanos) && decided.plan().nextCut(from, 1) == to) {
+      overBudget = true;
+      note(
+          "one driver call takes %d bytes at least here, and %d ns: longer than asked for"
+              .formatted(to - from, nanos));
     }
   }
 
@@ -625,7 +644,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   private Optional<PinException> unregister(Registration one) {
     long begun = kernel.nanoTime();
     try {
-      port.unregister(one.range);
+      if (!memory.isPinnedByDriver()) {
+        port.unregister(one.range);
+      }
       return Optional.empty();
     } catch (RuntimeException failed) {
       DriverException answer = PinDesk.answer(device.backend().id(), "unregister", failed);

@@ -204,7 +204,7 @@ class LifecycleTest {
     Bench.await(inCall);
     Thread closer = Thread.ofVirtual().start(pinned::close);
     while (pinned.standing().isOpen()) {
-      Thread.yield();
+      Thread.onSpinWait();
     }
     goOn.countDown();
     assertDoesNotHang(closer);

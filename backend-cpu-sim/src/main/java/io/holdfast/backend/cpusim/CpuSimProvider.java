@@ -50,7 +50,17 @@ public final class CpuSimProvider implements BackendProvider {
   }
 
   @Override
+  public List<String> variants() {
+    return SimProfile.names();
+  }
+
+  @Override
   public Backend open() {
     return SimMachine.plain().intoBackend();
+  }
+
+  @Override
+  public Backend open(String variant) {
+    return SimMachine.of(SimProfile.named(variant)).intoBackend();
   }
 }

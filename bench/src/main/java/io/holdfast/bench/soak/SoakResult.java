@@ -2,7 +2,7 @@ package io.holdfast.bench.soak;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.bench.Console;
+import io.holdfast.bench.tool.Console;
 import java.util.ArrayList;
 import java.util.List;
 

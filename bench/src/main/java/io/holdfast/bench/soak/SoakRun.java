@@ -5,7 +5,7 @@ import io.holdfast.BackendKind;
 import io.holdfast.Backends;
 import io.holdfast.Device;
 import io.holdfast.Selection;
-import io.holdfast.bench.ByteCount;
+import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.device.DeviceInfo;

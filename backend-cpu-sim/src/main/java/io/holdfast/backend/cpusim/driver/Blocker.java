@@ -5,13 +5,13 @@ package io.holdfast.backend.cpusim.driver;
  * in flight for certain. Any thread.
  */
 public final class Blocker implements AutoCloseable {
-  private final SimDriver driver;
+  private final WorkQueues driver;
   final Stream stream;
 
   /** Guarded by the driver's lock. */
   boolean released;
 
-  Blocker(SimDriver driver, Stream stream) {
+  Blocker(WorkQueues driver, Stream stream) {
     this.driver = driver;
     this.stream = stream;
   }

@@ -14,11 +14,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class RealTimeScheduler implements Scheduler {
   private static final AtomicInteger NUMBERS = new AtomicInteger();
 
-  private final SimDriver driver;
+  private final WorkQueues driver;
   private final DriverLock lock;
   private final ExecutorService workers;
 
-  RealTimeScheduler(SimDriver driver, DriverLock lock) {
+  RealTimeScheduler(WorkQueues driver, DriverLock lock) {
     this.driver = driver;
     this.lock = lock;
     ThreadFactory threads =

@@ -1,10 +1,29 @@
 package io.holdfast.backend.cpusim.driver;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** One thing that a stream does; guarded by the driver's lock but for {@link Body#run}. */
+/**
+ * One thing that a stream does. Guarded by the driver's lock but while it is done.
+ *
+ * <p>Objects are used again: putting work on a stream allocates nothing once enough of them exist.
+ */
 final class Work {
   /** What is done. */
+  enum Kind {
+    /** Copies of one call. */
+    ROWS,
+    /** The copy kernel: first column, rows per column, first row; the end in {@link #end}. */
+    KERNEL,
+    /** An event is recorded. */
+    RECORD,
+    /** Other work is waited for. */
+    WAIT,
+    /** Anything else. */
+    BODY
+  }
+
+  /** Anything else that can be done. */
   interface Body {
     /**
      * Does it, without the driver's lock.
@@ -12,64 +31,94 @@ final class Work {
      * @return 0, or the code by which the context is lost
      */
     int run();
-
-    /** How long the device takes beyond doing it. */
-    default long nanos() {
-      return 0;
-    }
-
-    /** Bytes that cross the link to the host. */
-    default long linkBytes() {
-      return 0;
-    }
-
-    /** 0 towards the device, 1 towards the host. */
-    default int linkDirection() {
-      return 0;
-    }
   }
 
-  /** Work that must be done before. */
-  static final class Dependency {
-    final Stream stream;
-    final long ticket;
-    final @Nullable Dependency next;
+  /** Words per row: destination, source, bytes. */
+  static final int ROW = 3;
 
-    Dependency(Stream stream, long ticket, @Nullable Dependency next) {
-      this.stream = stream;
-      this.ticket = ticket;
-      this.next = next;
-    }
-  }
+  Operation operation = Operation.MEMCPY_ASYNC;
+  Kind kind = Kind.BODY;
 
-  final Operation operation;
-  final Body body;
-  final @Nullable Dependency dependencies;
-  final @Nullable Blocker blocker;
+  /** Its place on its stream. */
   long ticket;
+
+  /** How long the device takes beyond doing it. */
+  long nanos;
 
   /** When the link is done with it, or 0. */
   long doneAtNanos;
 
-  Work(
-      Operation operation,
-      Body body,
-      @Nullable Dependency dependencies,
-      @Nullable Blocker blocker) {
-    this.operation = operation;
-    this.body = body;
-    this.dependencies = dependencies;
-    this.blocker = blocker;
+  /** ROWS: what is copied. */
+  long[] rows = new long[ROW];
+
+  int rowCount;
+
+  /** ROWS: 0 towards the device, 1 towards the host. */
+  int linkDirection;
+
+  /** ROWS: whether host ranges must still be pinned. */
+  boolean checksPins;
+
+  /** ROWS: whether the rows have no order among themselves. */
+  boolean anyOrder;
+
+  /** KERNEL: one behind the last row. */
+  long end;
+
+  /** RECORD: which. */
+  @Nullable Event event;
+
+  /** WAIT: on whose work. */
+  @Nullable Stream after;
+
+  long afterTicket;
+
+  /** BODY: what. */
+  @Nullable Body body;
+
+  /** What must be released first. */
+  @Nullable Blocker blocker;
+
+  /** Whether a graph keeps it, so that it is not used again. */
+  boolean captured;
+
+  void forget() {
+    ticket = 0;
+    nanos = 0;
+    doneAtNanos = 0;
+    rowCount = 0;
+    checksPins = false;
+    anyOrder = false;
+    event = null;
+    after = null;
+    body = null;
+    blocker = null;
+    captured = false;
   }
 
-  /** The first stream that this still waits for, or null. */
-  @Nullable Stream waitsFor() {
-    for (Dependency d = dependencies; d != null; d = d.next) {
-      if (d.stream.completed < d.ticket) {
-        return d.stream;
-      }
+  void addRow(long destination, long source, long bytes) {
+    if ((rowCount + 1) * ROW > rows.length) {
+      rows = Arrays.copyOf(rows, rows.length * 2);
     }
-    return null;
+    int at = rowCount * ROW;
+    rows[at] = destination;
+    rows[at + 1] = source;
+    rows[at + 2] = bytes;
+    rowCount++;
+  }
+
+  long bytes() {
+    long sum = 0;
+    for (int row = 0; row < rowCount; row++) {
+      sum += rows[row * ROW + 2];
+    }
+    return sum;
+  }
+
+  /** The stream that this still waits for, or null. */
+  @Nullable Stream waitsFor() {
+    Stream other = after;
+    return other != null && other.completed < afterTicket ? other : null;
   }
 
   boolean held() {

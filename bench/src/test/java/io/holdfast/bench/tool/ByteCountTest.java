@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

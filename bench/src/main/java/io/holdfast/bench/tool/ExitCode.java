@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
 /** What the command's exit codes mean, everywhere. */
 public final class ExitCode {

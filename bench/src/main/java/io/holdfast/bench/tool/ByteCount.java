@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
 import java.util.Locale;
 import java.util.Map;
@@ -64,7 +64,10 @@ public record ByteCount(long bytes) {
   }
 
   /** For picocli. */
-  static final class Converter implements ITypeConverter<ByteCount> {
+  public static final class Converter implements ITypeConverter<ByteCount> {
+    /** Stateless. */
+    public Converter() {}
+
     @Override
     public ByteCount convert(String value) {
       try {

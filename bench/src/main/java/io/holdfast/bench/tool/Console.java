@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
