@@ -212,6 +212,9 @@ int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
   return OK;
 }
 
+/* The older name, which JCuda calls. */
+int cuDeviceGetUuid(unsigned char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   BEGIN(0);
   *bytes = TOTAL_BYTES;

@@ -23,7 +23,6 @@ final class Descriptors {
   // The submission.
   private @Nullable BlockCopies copies;
   private @Nullable Geometry geometry;
-  private long mostRowBytes;
   private int[] runFirst = new int[64];
   private int[] runPairs = new int[64]; // negative for a run that goes down
   private int runs;
@@ -57,26 +56,16 @@ final class Descriptors {
     if (where.anyDense) {
       findRuns(pairs);
     }
-    rewind(Long.MAX_VALUE);
+    rewind();
   }
 
-  /**
-   * Starts again at the first row.
-   *
-   * @param longestRowBytes rows are split so that none is longer
-   */
-  void rewind(long longestRowBytes) {
-    mostRowBytes = longestRowBytes;
+  /** Starts again at the first row. */
+  void rewind() {
     part = 0;
     run = 0;
     doneBytes = 0;
     knownFrom = 0;
     knownTo = 0;
-  }
-
-  /** The longest row of the submission, as {@link #rewind} was told. */
-  long mostRowBytes() {
-    return mostRowBytes;
   }
 
   private void findRuns(BlockCopies pairs) {
@@ -191,7 +180,7 @@ final class Descriptors {
     hostOffset = where.hostBase[part] + pairs.hostSlot(first) * where.hostStride[part];
   }
 
-  /** Bytes of the next row: up to the run's end, the registration's end, or the longest row. */
+  /** Bytes of the next row: up to the run's or the registration's end. */
   private long pieceBytes() {
     long offset = hostOffset + doneBytes;
     if (offset < knownFrom || offset >= knownTo) {
@@ -204,7 +193,7 @@ final class Descriptors {
       }
       knownFrom = offset;
     }
-    return Math.min(Math.min(runBytes - doneBytes, knownTo - offset), mostRowBytes);
+    return Math.min(runBytes - doneBytes, knownTo - offset);
   }
 
   private void advance(Geometry where, BlockCopies pairs, long bytes) {

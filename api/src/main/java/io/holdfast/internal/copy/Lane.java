@@ -4,6 +4,7 @@ import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyDecision;
 import io.holdfast.copy.CopyException;
+import io.holdfast.copy.CopyException.Descriptor;
 import io.holdfast.copy.CopyOptions.Timing;
 import io.holdfast.copy.CopyPath;
 import io.holdfast.copy.CopyRoute.Direction;
@@ -28,6 +29,8 @@ import io.holdfast.spi.EventKind;
 import io.holdfast.spi.StreamHandle;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -142,6 +145,21 @@ final class Lane implements Poller.Watched, CopyLane {
       if (refused) {
         completion.disarm();
       }
+    }
+  }
+
+  /** Refuses device blocks as a submission would. */
+  void check(BlockCopies copies) {
+    lock.lock();
+    try {
+      Geometry geometry = route.enter();
+      try {
+        checkDeviceBlocks(copies, route.countIn(geometry));
+      } finally {
+        route.leave(geometry.owners);
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -274,7 +292,7 @@ final class Lane implements Poller.Watched, CopyLane {
       long rows =
           path == CopyPath.PITCHED
               ? rectangles.copy(copies, geometry, stream.handle())
-              : goRows(path, bytes, sequence);
+              : goRows(path, sequence);
       completion.went(path, rows, System.nanoTime() - begun);
     } catch (Throwable refused) {
       failure = refused;
@@ -303,7 +321,8 @@ final class Lane implements Poller.Watched, CopyLane {
       Throwable failure, Order order, Flight flight, long sequence, StandardCompletion completion) {
     RuntimeException told =
         switch (failure) {
-          case DriverException driver -> new CopyException(driver, "", -1);
+          case DriverException driver ->
+              new CopyException(driver, OptionalLong.empty(), Optional.empty());
           case RuntimeException exception -> exception;
           default -> new IllegalStateException("a submission was broken off", failure);
         };
@@ -332,8 +351,7 @@ final class Lane implements Poller.Watched, CopyLane {
     return end;
   }
 
-  private long goRows(CopyPath path, long bytes, long sequence) {
-    descriptors.rewind(route.mostRowBytes(path, bytes));
+  private long goRows(CopyPath path, long sequence) {
     long cap = route.mostRows(path);
     long expected = descriptors.rowsBeforeSplits();
     long rows = 0;
@@ -382,14 +400,14 @@ final class Lane implements Poller.Watched, CopyLane {
       DriverException answer, CopyTable table, long before, long from, long to) {
     long row = answer.entry().orElse(-1);
     if (row < from || row >= to) {
-      return new CopyException(answer, "", -1);
+      return new CopyException(answer, OptionalLong.empty(), Optional.empty());
     }
-    descriptors.rewind(descriptors.mostRowBytes());
+    descriptors.rewind();
     var _ = descriptors.skip(before + (row - from));
-    String detail =
-        "%d bytes from 0x%x to 0x%x"
-            .formatted(table.bytes(row), table.source(row), table.destination(row));
-    return new CopyException(answer, detail, descriptors.pair());
+    return new CopyException(
+        answer,
+        OptionalLong.of(descriptors.pair()),
+        Optional.of(new Descriptor(table.source(row), table.destination(row), table.bytes(row))));
   }
 
   // ---- the end
@@ -503,7 +521,7 @@ final class Lane implements Poller.Watched, CopyLane {
 
   private static RuntimeException asynchronous(RuntimeException answer) {
     return answer instanceof DriverException driver
-        ? new CopyException(driver, "while it was running", -1)
+        ? new CopyException(driver, OptionalLong.empty(), Optional.empty())
         : answer;
   }
 
@@ -594,7 +612,6 @@ final class Lane implements Poller.Watched, CopyLane {
           long calls = rectangles.count(copies, geometry);
           return new CopyDecision(path, calls, Math.toIntExact(calls), because);
         }
-        descriptors.rewind(route.mostRowBytes(path, bytes));
         long rows = descriptors.skip(Long.MAX_VALUE);
         long calls = path == CopyPath.LOOP ? rows : Math.ceilDiv(rows, route.mostRows(path));
         return new CopyDecision(path, rows, Math.toIntExact(calls), because);

@@ -2,6 +2,7 @@ package io.holdfast.internal.copy;
 
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.CopyException;
+import io.holdfast.copy.CopyException.Descriptor;
 import io.holdfast.copy.CopyRoute.Direction;
 import io.holdfast.error.DriverException;
 import io.holdfast.internal.pin.HostAddresses;
@@ -9,6 +10,8 @@ import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.PitchedCopyPort;
 import io.holdfast.spi.StreamHandle;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -179,9 +182,12 @@ final class Rectangles {
             on);
       }
     } catch (DriverException answer) {
-      String detail =
-          "%d rows of %d bytes, device 0x%x, host 0x%x".formatted(some, bytes, from, address);
-      throw new CopyException(answer, detail, pair);
+      boolean store = direction == Direction.STORE;
+      throw new CopyException(
+          answer,
+          OptionalLong.of(pair),
+          Optional.of(
+              new Descriptor(store ? from : address, store ? address : from, some * bytes)));
     }
   }
 }

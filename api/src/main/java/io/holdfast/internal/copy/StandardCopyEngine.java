@@ -5,10 +5,10 @@ import io.holdfast.copy.CopyOptions;
 import io.holdfast.copy.CopyRoute;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.host.HostMemory;
-import io.holdfast.internal.Placeholder;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.internal.slots.SlotsHolder;
+import io.holdfast.internal.slots.UnpinnedSlots;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.pin.HostBlocks;
 
@@ -50,12 +50,15 @@ public final class StandardCopyEngine implements CopyEngine {
     if (inner instanceof HostSlots slots) {
       return StandardRoute.open(device, blocks, slots, options);
     }
+    if (inner instanceof UnpinnedSlots slots) {
+      return StagedRoute.open(device, blocks, slots, options);
+    }
     throw new IllegalArgumentException(
         "the slots " + host + " were not made by PinnedRegion.blocks or a copy engine");
   }
 
   @Override
   public HostBlocks staged(HostMemory unpinned, BlockLayout layout) {
-    throw Placeholder.here();
+    return UnpinnedSlots.of(device.standing(), unpinned, layout);
   }
 }

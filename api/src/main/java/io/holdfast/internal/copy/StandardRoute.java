@@ -174,11 +174,6 @@ final class StandardRoute implements CopyRoute {
     return path == CopyPath.BATCH ? Math.min(most, batchPort().maxRows()) : most;
   }
 
-  /** Longest row of a submission. */
-  long mostRowBytes(CopyPath path, long bytes) {
-    return Long.MAX_VALUE;
-  }
-
   /** Enters everything a submission stands on; the answer says where blocks lie now. */
   Geometry enter() {
     if (!uses.tryEnter()) {
@@ -222,6 +217,11 @@ final class StandardRoute implements CopyRoute {
       }
       throw refusal;
     }
+  }
+
+  /** Refuses device blocks as a submission would. */
+  void check(BlockCopies copies, Direction direction) {
+    (direction == Direction.STORE ? stores : loads).check(copies);
   }
 
   private Geometry resolve() {

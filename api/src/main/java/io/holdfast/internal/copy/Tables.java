@@ -2,15 +2,10 @@ package io.holdfast.internal.copy;
 
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.spi.CopyTable;
-import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.DeviceRange;
-import io.holdfast.spi.HostAllocationPort;
-import io.holdfast.spi.HostKernel;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,10 +93,10 @@ final class Tables {
 
   private Table make() {
     long columnBytes = rows * Long.BYTES;
-    Memory memory =
+    Scratch memory =
         readByDevice
-            ? device.workers().call(() -> pinned(3 * columnBytes))
-            : plain(3 * columnBytes);
+            ? device.workers().call(() -> Scratch.pinned(device, 3 * columnBytes))
+            : Scratch.plain(3 * columnBytes);
     MemorySegment all = memory.segment();
     CopyTable copyTable =
         new CopyTable(
@@ -109,57 +104,7 @@ final class Tables {
             all.asSlice(columnBytes, columnBytes),
             all.asSlice(2 * columnBytes, columnBytes),
             direction);
-    return new Table(copyTable, memory);
-  }
-
-  @SuppressWarnings("MustBeClosedChecker") // freed with the table
-  private static Memory plain(long bytes) {
-    Arena arena = Arena.ofShared();
-    return new Memory(arena.allocate(bytes, 64), null, arena::close);
-  }
-
-  /** Memory that the device's cores can read: the driver's own, or pages that we register. */
-  private Memory pinned(long bytes) {
-    DevicePort port = device.port();
-    Optional<HostAllocationPort> driver = port.hostAllocations();
-    if (driver.isPresent()) {
-      HostAllocationPort allocations = driver.get();
-      MemorySegment segment = allocations.allocate(bytes, HostAllocationPort.Caching.NORMAL);
-      try {
-        return new Memory(segment, port.seenByDevice(segment), () -> allocations.free(segment));
-      } catch (Throwable failure) {
-        allocations.free(segment);
-        throw failure;
-      }
-    }
-    HostKernel kernel = device.backend().kernel();
-    long page = kernel.basePageBytes();
-    MemorySegment pages =
-        kernel.map(Math.ceilDiv(bytes, page) * page, HostKernel.Mapping.anonymous());
-    try {
-      port.register(pages);
-    } catch (Throwable failure) {
-      kernel.unmap(pages);
-      throw failure;
-    }
-    Runnable undo =
-        () -> {
-          port.unregister(pages);
-          kernel.unmap(pages);
-        };
-    try {
-      return new Memory(pages.asSlice(0, bytes), port.seenByDevice(pages), undo);
-    } catch (Throwable failure) {
-      undo.run();
-      throw failure;
-    }
-  }
-
-  /** Where a table lies, and how it goes. */
-  private record Memory(MemorySegment segment, @Nullable DeviceRange seen, Runnable undo) {
-    void free() {
-      undo.run();
-    }
+    return new Table(copyTable, memory, readByDevice ? memory.seenBy(device) : null);
   }
 
   /** One table. */
@@ -169,7 +114,7 @@ final class Tables {
     /** The columns as the device sees them; absent where no kernel will read them. */
     final @Nullable DeviceRange seenByDevice;
 
-    private final Memory memory;
+    private final Scratch memory;
 
     /** Rows in use, from the start. */
     long used;
@@ -177,10 +122,10 @@ final class Tables {
     /** The last submission that has rows here. */
     long lastSequence;
 
-    private Table(CopyTable rows, Memory memory) {
+    private Table(CopyTable rows, Scratch memory, @Nullable DeviceRange seenByDevice) {
       this.rows = rows;
       this.memory = memory;
-      this.seenByDevice = memory.seen();
+      this.seenByDevice = seenByDevice;
     }
   }
 }

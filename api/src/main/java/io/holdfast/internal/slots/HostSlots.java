@@ -2,7 +2,6 @@ package io.holdfast.internal.slots;
 
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.error.BusyException;
-import io.holdfast.internal.pin.PinnedMemory;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
@@ -25,7 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Slots in pinned memory, and who uses each of them.
+ * Slots in memory that devices can reach, and who uses each of them.
  *
  * <p>Every slot remembers the last copy that writes it and the last that reads it, as a ticket: the
  * lane's number and the submission's number in that lane. A lane's submissions end in order, so one
@@ -37,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * slots of two submissions in the same order. Two calls of {@link #of} with one memory and equal
  * layouts give the same slots; slots of different layouts in one memory do not know of each other.
  */
-public final class HostSlots implements HostBlocks {
+public final class HostSlots implements HostBlocks, LeaseDesk {
   private static final int LANE_SHIFT = 48;
   private static final long SEQUENCE_MASK = (1L << LANE_SHIFT) - 1;
   private static final int MOST_LANES = 1 << 15;
@@ -46,10 +45,9 @@ public final class HostSlots implements HostBlocks {
   private static final long LEASED_FOR_WRITING = LEASE_MASK;
 
   /** Weak on both ends: the slots live as long as the memory, in whose tree they are enrolled. */
-  private static final Map<PinnedMemory, List<WeakReference<HostSlots>>> KNOWN =
-      new WeakHashMap<>();
+  private static final Map<SlotMemory, List<WeakReference<HostSlots>>> KNOWN = new WeakHashMap<>();
 
-  private final PinnedMemory memory;
+  private final SlotMemory memory;
   private final BlockLayout layout;
   private final long slots;
   private final long extentBytes;
@@ -70,7 +68,7 @@ public final class HostSlots implements HostBlocks {
   /** How many slots lie below a watermark; remembered because the watermark seldom moves. */
   private record Ready(long watermarkBytes, long slots) {}
 
-  private HostSlots(PinnedMemory memory, BlockLayout layout) {
+  private HostSlots(SlotMemory memory, BlockLayout layout) {
     this.memory = memory;
     this.layout = layout;
     this.slots = layout.blocks();
@@ -80,7 +78,7 @@ public final class HostSlots implements HostBlocks {
   }
 
   /**
-   * Slots in pinned memory.
+   * Slots in memory that devices can reach.
    *
    * @param memory pinned, or being pinned
    * @param layout from its start
@@ -88,13 +86,13 @@ public final class HostSlots implements HostBlocks {
    * @throws IllegalArgumentException when the layout reaches beyond the logical bytes
    * @throws IllegalStateException when the memory is closed
    */
-  public static HostSlots of(PinnedMemory memory, BlockLayout layout) {
-    if (layout.extentBytes() > memory.memory().logicalBytes()) {
+  public static HostSlots of(SlotMemory memory, BlockLayout layout) {
+    if (layout.extentBytes() > memory.logicalBytes()) {
       throw new IllegalArgumentException(
           "the layout reaches to byte "
               + layout.extentBytes()
-              + ", the pinned memory has "
-              + memory.memory().logicalBytes());
+              + ", the memory has "
+              + memory.logicalBytes());
     }
     memory.standing().requireOpen();
     synchronized (KNOWN) {
@@ -117,7 +115,7 @@ public final class HostSlots implements HostBlocks {
    *
    * @return pinned memory
    */
-  public PinnedMemory memory() {
+  public SlotMemory memory() {
     return memory;
   }
 
@@ -126,6 +124,7 @@ public final class HostSlots implements HostBlocks {
    *
    * @return the layout
    */
+  @Override
   public BlockLayout layout() {
     return layout;
   }
@@ -240,13 +239,37 @@ public final class HostSlots implements HostBlocks {
         : leased + (leased == 1 ? " READ lease" : " READ leases") + " of slot " + slot;
   }
 
+  /**
+   * Whether no copy works on a slot now. Looks at the device.
+   *
+   * @param slot which
+   * @return false while a store or a load of it is in flight
+   */
+  public boolean isIdle(long slot) {
+    lock.lock();
+    try {
+      MemorySegment chunk = words.chunk(slot);
+      long offset = SlotWords.offset(slot);
+      return !inFlight(SlotWords.writer(chunk, offset))
+          && !inFlight(SlotWords.reader(chunk, offset));
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private boolean inFlight(long ticket) {
     CopyLane lane = ticket == 0 ? null : lanes[(int) (ticket >>> LANE_SHIFT)];
     long sequence = ticket & SEQUENCE_MASK;
     return lane != null && lane.completed() < sequence && lane.completedNow() < sequence;
   }
 
-  void giveBack(Lease lease) {
+  @Override
+  public MemorySegment usable(long offsetBytes, long bytes) {
+    return memory.usable(offsetBytes, bytes);
+  }
+
+  @Override
+  public void giveBack(Lease lease) {
     lock.lock();
     try {
       if (leases.remove(lease)) {

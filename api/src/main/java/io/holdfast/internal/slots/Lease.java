@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 
 /** One slot in the CPU's hands. Safe from any thread. */
 final class Lease implements SlotLease {
-  private final HostSlots slots;
+  private final LeaseDesk desk;
   private final long slot;
   private final Access access;
   private @Nullable Arena arena;
   private boolean closed;
 
-  Lease(HostSlots slots, long slot, Access access) {
-    this.slots = slots;
+  Lease(LeaseDesk desk, long slot, Access access) {
+    this.desk = desk;
     this.slot = slot;
     this.access = access;
   }
@@ -36,15 +36,12 @@ final class Lease implements SlotLease {
     if (closed) {
       throw new IllegalStateException(this + " is closed");
     }
-    Plane plane = slots.layout().planes().get(part);
+    Plane plane = desk.layout().planes().get(part);
     if (arena == null) {
       arena = Arena.ofShared(); // the bytes may be handed to another thread
     }
     MemorySegment view =
-        slots
-            .memory()
-            .usable(plane.blockOffsetBytes(slot), plane.blockBytes())
-            .reinterpret(arena, null);
+        desk.usable(plane.blockOffsetBytes(slot), plane.blockBytes()).reinterpret(arena, null);
     return access == Access.READ ? view.asReadOnly() : view;
   }
 
@@ -57,7 +54,7 @@ final class Lease implements SlotLease {
       arena.close(); // refuses, with nothing undone, while a native call uses a part
     }
     closed = true;
-    slots.giveBack(this);
+    desk.giveBack(this);
   }
 
   @Override

@@ -53,9 +53,9 @@ class FailureTest {
                 CopyException.class, () -> route.store(scattered(), Order.unordered(), reuse));
 
         assertEquals(3L * call + 1, failure.pair().orElseThrow());
-        String detail =
-            "64 bytes from 0x" + Long.toHexString(rig.device.address() + (3L * call + 1) * 128);
-        assertTrue(failure.toString().contains(detail), failure.toString());
+        CopyException.Descriptor descriptor = failure.descriptor().orElseThrow();
+        assertEquals(64, descriptor.bytes());
+        assertEquals(rig.device.address() + (3L * call + 1) * 128, descriptor.source());
         assertEquals(1, rig.owner.uses().uses());
         assertThrows(BusyException.class, () -> rig.slots.lease(1, Access.READ));
         assertThrows(CopyException.class, reuse::isDone);
@@ -82,6 +82,7 @@ class FailureTest {
       CopyException failure =
           assertThrows(CopyException.class, () -> route.store(scattered(), Order.unordered()));
       assertTrue(failure.pair().isEmpty());
+      assertTrue(failure.descriptor().isEmpty());
       assertEquals(Category.DRIVER, failure.category());
     }
   }

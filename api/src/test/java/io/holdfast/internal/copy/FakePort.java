@@ -27,7 +27,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,6 +112,25 @@ final class FakePort implements DevicePort {
         }
       }
     }
+  }
+
+  /** Runs everything again and again until closed, as a device does. */
+  AutoCloseable running() {
+    AtomicBoolean stop = new AtomicBoolean();
+    Thread thread =
+        Thread.ofPlatform()
+            .daemon()
+            .start(
+                () -> {
+                  while (!stop.get()) {
+                    run();
+                    LockSupport.parkNanos(20_000);
+                  }
+                });
+    return () -> {
+      stop.set(true);
+      thread.join();
+    };
   }
 
   /** Runs one piece of work of one stream, if it can run. */

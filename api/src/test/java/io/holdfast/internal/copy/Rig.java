@@ -1,6 +1,7 @@
 package io.holdfast.internal.copy;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import io.holdfast.copy.CopyOptions;
 import io.holdfast.copy.CopyRoute;
@@ -35,8 +36,12 @@ final class Rig implements AutoCloseable {
     core = FakeDriver.open(port);
     device = port.deviceMemory(deviceLayout.extentBytes());
     pinned = new FakePinned(core, port, hostLayout.extentBytes(), cuts);
-    for (long at = 0; at < device.byteSize(); at++) {
-      device.set(JAVA_BYTE, at, (byte) (at * 7 + (at >> 8) + 1));
+    long whole = device.byteSize() / 8 * 8;
+    for (long at = 0; at < whole; at += 8) {
+      device.set(JAVA_LONG_UNALIGNED, at, (at + 1) * 0x9E3779B97F4A7C15L);
+    }
+    for (long at = whole; at < device.byteSize(); at++) {
+      device.set(JAVA_BYTE, at, (byte) (at * 7 + 1));
     }
     owner = new Owner(core.standing());
     blocks = DeviceBlocks.of(segment(core.info()), deviceLayout);
