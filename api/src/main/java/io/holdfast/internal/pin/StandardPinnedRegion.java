@@ -273,7 +273,6 @@ final class StandardPinnedRegion implements PinnedMemory {
    */
   private long halved(RegistrationPlan plan, long from, long to, PinException refused) {
     if (request.onFailure() != OnFailure.HALVE
-        || refused.reason() != PinException.Reason.DRIVER_REFUSED
         || refused.getSuppressed().length > 0 // the range is registered and stuck
         || refused.driver().filter(answer -> sizeMayMatter(answer.fault())).isEmpty()) {
       return 0;

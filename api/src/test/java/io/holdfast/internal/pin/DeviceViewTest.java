@@ -15,6 +15,7 @@ import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.pin.PinException;
 import io.holdfast.pin.PinPacing;
 import io.holdfast.pin.PinRequest;
+import io.holdfast.pin.PinRequest.OnFailure;
 import io.holdfast.spi.Traits;
 import java.lang.management.ManagementFactory;
 import java.util.List;
@@ -122,6 +123,38 @@ class DeviceViewTest {
     assertEquals(256 * MIB, refused.offsetBytes());
     assertEquals(999, refused.driver().orElseThrow().code());
     assertEquals(2, bench.driver.calls("unregister").size());
+  }
+
+  @Test
+  void aRangeWithoutAnAddressIsNotAmongWhatWorked() {
+    bench.driver.failAt(3, 999);
+    PinnedMemory pinned =
+        (PinnedMemory) bench.pinner().pin(region, FLAT_OUT.onFailure(OnFailure.KEEP_WHAT_WORKED));
+    assertEquals(1, bench.driver.calls("unregister").size());
+    assertEquals(256 * MIB, pinned.registeredBytes());
+    assertEquals(256 * MIB, bench.desk().pinnedBytes());
+    assertEquals(1, pinned.ranges().size());
+    // What was not kept is free for others.
+    bench.pinner().pin(FakeRegion.of(BASE + 256 * MIB, 256 * MIB), FLAT_OUT).close();
+  }
+
+  @Test
+  void halvingStopsWhereARangeIsStuck() {
+    bench.driver.before =
+        call -> {
+          if (!call.name().equals("register")) {
+            throw FakeDriver.error(call.name(), 999);
+          }
+        };
+    PinException refused =
+        assertThrows(
+            PinException.class,
+            () -> bench.pinner().pin(region, FLAT_OUT.onFailure(OnFailure.HALVE)));
+    assertEquals(1, bench.driver.registered().size());
+    assertInstanceOf(PinException.class, refused.getSuppressed()[0]);
+    assertEquals(1, bench.pinner().quarantine().size());
+    bench.driver.before = _ -> {};
+    assertEquals(List.of(), bench.pinner().retryQuarantine());
   }
 
   @Test

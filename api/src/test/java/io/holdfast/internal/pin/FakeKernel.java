@@ -229,7 +229,9 @@ final class FakeKernel implements HostKernel {
 
   @Override
   public void pause(long nanos) {
-    now.addAndGet(nanos);
+    if (!Thread.currentThread().isInterrupted()) {
+      now.addAndGet(nanos);
+    }
     duringPause.run();
   }
 }

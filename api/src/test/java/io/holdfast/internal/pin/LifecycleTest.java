@@ -23,6 +23,8 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -152,6 +154,46 @@ class LifecycleTest {
   }
 
   @Test
+  void noCallIsMadeWhenPausedWhileWaitingForPages() throws InterruptedException {
+    region.populated(256 * MIB);
+    PinnedMemory pinned = inBackground(FLAT_OUT);
+    pinned.awaitWatermark(256 * MIB);
+    pinned.pause();
+    region.populated(GIB);
+    Thread.sleep(60); // it would have been made by now
+    assertEquals(1, bench.driver.calls("register").size());
+    pinned.resume();
+    pinned.ready().join();
+  }
+
+  @Test
+  void noCallIsMadeWhileACloseMayStillBeRefused() {
+    region.populated(256 * MIB);
+    PinnedMemory pinned = inBackground(FLAT_OUT);
+    pinned.awaitWatermark(256 * MIB);
+    AtomicInteger calls = new AtomicInteger();
+    Lease lease =
+        new Lease(pinned.standing()) {
+          @Override
+          protected void refuse(List<String> holders) {
+            region.populated(GIB);
+            try {
+              Thread.sleep(60); // it would have been made by now
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+            calls.set(bench.driver.calls("register").size());
+            super.refuse(holders);
+          }
+        };
+    assertThrows(BusyException.class, pinned::close);
+    assertEquals(1, calls.get());
+    pinned.ready().join();
+    lease.out = false;
+    pinned.close();
+  }
+
+  @Test
   void pausedPinsCanBeClosed() {
     PinnedMemory pinned = inBackground(FLAT_OUT);
     pinned.pause();
@@ -187,6 +229,34 @@ class LifecycleTest {
     assertEquals(0, pinned.registeredBytes());
     assertEquals(0, pinned.watermarkBytes());
     assertThrows(IllegalStateException.class, () -> pinned.awaitWatermark(1));
+  }
+
+  @Test
+  void whoWaitsForTheRangeUnderWayGetsItDespiteACancel() {
+    CountDownLatch inCall = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    bench.driver.before =
+        call -> {
+          if (call.name().equals("register")) {
+            inCall.countDown();
+            Bench.await(goOn);
+          }
+        };
+    PinnedMemory pinned = inBackground(FLAT_OUT);
+    Bench.await(inCall);
+    pinned.cancel();
+    CompletableFuture<Void> first =
+        CompletableFuture.runAsync(() -> pinned.awaitWatermark(256 * MIB));
+    CompletableFuture<Void> second =
+        CompletableFuture.runAsync(() -> pinned.awaitWatermark(257 * MIB));
+    assertThrows(TimeoutException.class, () -> first.get(20, TimeUnit.MILLISECONDS));
+    assertFalse(second.isDone());
+    goOn.countDown();
+    first.join();
+    CompletionException beyond = assertThrows(CompletionException.class, second::join);
+    PinException cancelled = assertInstanceOf(PinException.class, beyond.getCause());
+    assertEquals(PinException.Reason.CANCELLED, cancelled.reason());
+    assertEquals(256 * MIB, cancelled.offsetBytes());
   }
 
   @Test
@@ -238,8 +308,8 @@ class LifecycleTest {
   }
 
   /** Something in the caller's hands. */
-  private static final class Lease extends Standing {
-    private volatile boolean out = true;
+  private static class Lease extends Standing {
+    volatile boolean out = true;
 
     Lease(Standing ground) {
       super("a lease", ground);
