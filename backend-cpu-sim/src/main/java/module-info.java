@@ -5,6 +5,7 @@ module io.holdfast.backend.cpusim {
 
   exports io.holdfast.backend.cpusim;
   exports io.holdfast.backend.cpusim.driver;
+  exports io.holdfast.backend.cpusim.host;
 
   provides io.holdfast.spi.BackendProvider with
       io.holdfast.backend.cpusim.CpuSimProvider;

@@ -114,14 +114,28 @@ static int begin(int needs_context) {
 #define BEGIN(needs_context) do { int answer = begin(needs_context); if (answer) return answer; } while (0)
 #define LOCKED(expression) do { pthread_mutex_lock(&lock); int answer = (expression); pthread_mutex_unlock(&lock); return answer; } while (0)
 
+/* A destroyed event whose place can be taken: no work that is still to come knows it. */
+static thing *spare_event(void) {
+  thing *spare = NULL;
+  for (int i = 0; i < thing_count; i++) {
+    if (things[i]->kind == STREAM && things[i]->first < things[i]->count) return NULL;
+    if (things[i]->kind == EVENT && !things[i]->alive) spare = things[i];
+  }
+  return spare;
+}
+
 static thing *make(int kind) {
-  if (thing_count == MANY) abort();
-  thing *made = calloc(1, sizeof(thing));
+  thing *made = kind == EVENT ? spare_event() : NULL;
+  if (made) {
+    memset(made, 0, sizeof(thing));
+  } else {
+    if (thing_count == MANY) abort();
+    made = things[thing_count++] = calloc(1, sizeof(thing));
+  }
   made->kind = kind;
   made->alive = 1;
   made->context = current;
   made->device = current ? current->device : 0;
-  things[thing_count++] = made;
   return made;
 }
 
@@ -211,6 +225,9 @@ int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
   for (int i = 0; i < 16; i++) uuid[i] = (unsigned char)(i * 16 + i + device);
   return OK;
 }
+
+/* The older name, which JCuda calls. */
+int cuDeviceGetUuid(unsigned char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
 
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   BEGIN(0);

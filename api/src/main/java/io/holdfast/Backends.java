@@ -197,7 +197,8 @@ public final class Backends {
             : "no hardware backend is usable",
         simulated == Selection.Simulated.ALLOWED
             ? "What was tried:"
-            : "Follow a remedy below, or allow a simulated backend by name:",
+            : "Follow a remedy below; or name a simulated backend, by Backends.select(\"cpu-sim\"),"
+                + " -Dholdfast.backend=cpu-sim or HOLDFAST_BACKEND=cpu-sim:",
         discovery.transcript(),
         null);
   }

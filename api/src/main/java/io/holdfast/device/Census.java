@@ -6,8 +6,9 @@ import java.util.Objects;
 /**
  * Physical allocations by segment.
  *
- * @param handlesPerSegment one number for each segment; 1 everywhere means exportable
- * @param physicalBytes all granules
+ * @param handlesPerSegment one number for each segment; 1 everywhere means exportable, 0 that
+ *     nothing is committed or that an ordinary allocation stands in
+ * @param physicalBytes all granules, those that could not be given back yet included
  * @param rdmaCapable as the driver says after creation
  * @param notes fallbacks, each with its reason
  */

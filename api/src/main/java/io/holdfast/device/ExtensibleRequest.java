@@ -1,6 +1,7 @@
 package io.holdfast.device;
 
 import io.holdfast.layout.BlockLayout;
+import io.holdfast.layout.Plane;
 import java.util.Objects;
 
 /**
@@ -14,12 +15,29 @@ import java.util.Objects;
  */
 public record ExtensibleRequest(
     BlockLayout capacity, Demand shareable, Demand rdma, Demand virtualMemory) {
-  /** Checks. */
+  /**
+   * Checks.
+   *
+   * @throws IllegalArgumentException when a segment has not exactly one row for each block
+   */
   public ExtensibleRequest {
     Objects.requireNonNull(capacity, "capacity");
     Objects.requireNonNull(shareable, "shareable");
     Objects.requireNonNull(rdma, "rdma");
     Objects.requireNonNull(virtualMemory, "virtualMemory");
+    requireRows(capacity);
+  }
+
+  /** One row for each block in every segment: only then is a prefix of blocks a prefix of bytes. */
+  private static void requireRows(BlockLayout capacity) {
+    for (Plane row : capacity.rows()) {
+      if (row.blocks() != capacity.blocks()) {
+        throw new IllegalArgumentException(
+            "a segment of %d rows for %d blocks: planes that lie through one another must start in"
+                    .formatted(row.blocks(), capacity.blocks())
+                + " the same row");
+      }
+    }
   }
 
   /**

@@ -131,7 +131,8 @@ public sealed interface PlanOutcome permits RegistrationPlan, PlanOutcome.Infeas
     public String describe() {
       return switch (kind) {
         case PLANE_ALIGNMENT -> "planes that start at multiples of %d bytes".formatted(bytes);
-        case SMALLER_STRIDE, LARGER_STRIDE -> "strides of " + strides() + " bytes";
+        case SMALLER_STRIDE -> "smaller blocks, at strides of " + strides() + " bytes";
+        case LARGER_STRIDE -> "strides of " + strides() + " bytes";
         case BACKING_PAGE -> "backing pages of at most %d bytes".formatted(bytes);
         case CAP -> "a cap of at least %d bytes".formatted(bytes);
       };

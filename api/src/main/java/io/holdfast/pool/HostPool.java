@@ -41,6 +41,10 @@ public interface HostPool extends CopyRoute, HostBlocks {
   /**
    * Returns at once; slots below {@link #readySlots()} can be used while the rest is made.
    *
+   * <p>Memory becomes usable from its start on. A slot needs all its parts, so with {@link
+   * io.holdfast.layout.Arrangement#BLOCK_MAJOR} slots become ready one after another, and with
+   * {@link io.holdfast.layout.Arrangement#LAYER_MAJOR} only while the last part's plane is pinned.
+   *
    * @param device where the engine's blocks lie
    * @param blocks the engine's blocks
    * @param memory bytes are a budget: the region holds whole blocks

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /**
  * The host port: the calls of one operating system, and nothing more.
@@ -364,6 +365,17 @@ public interface HostKernel {
    * @return the whole text, or empty where there is none that this process can read
    */
   Optional<String> text(String path);
+
+  /**
+   * Reads a text of procfs line by line, for those that grow with the process: what the reader does
+   * not want the kernel does not write.
+   *
+   * @param path its path from the root of the tree, with or without a leading slash
+   * @param reader takes one line without its end; false when it has enough
+   */
+  default void lines(String path, Predicate<String> reader) {
+    var _ = text(path).orElse("").lines().allMatch(reader);
+  }
 
   /**
    * Lists the names in a folder of sysfs, procfs or a cgroup.

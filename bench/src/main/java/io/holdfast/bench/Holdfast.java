@@ -47,11 +47,13 @@ public final class Holdfast implements Runnable {
     if (System.getProperty(Forker.MECHANISM) == null) { // read once, before the first child
       System.setProperty(Forker.MECHANISM, "FORK");
     }
-    int code =
-        run(
-            arguments,
-            new PrintWriter(System.out, true, System.out.charset()),
-            new PrintWriter(System.err, true, System.err.charset()));
+    PrintWriter out = new PrintWriter(System.out, true, System.out.charset());
+    PrintWriter err = new PrintWriter(System.err, true, System.err.charset());
+    int code = run(arguments, out, err);
+    if (System.out.checkError() || out.checkError()) {
+      err.println("holdfast: standard output could not be written");
+      code = Math.max(code, ExitCode.FAILED);
+    }
     if (!Interruption
         .isUnderway()) { // otherwise the runtime ends the process with the signal's code
       System.exit(code);

@@ -66,12 +66,16 @@ final class PlanCommand implements Callable<Integer> {
     @Option(names = "--page", required = true, description = "Bytes of the backing page.")
     private @Nullable ByteCount page;
 
-    @Option(names = "--limit", required = true, description = "Most bytes of one registration.")
+    @Option(
+        names = "--limit",
+        required = true,
+        description = "Most bytes of one registration, the cap.")
     private @Nullable ByteCount limit;
 
     @Option(
         names = "--slice",
-        description = "What one registration should take under the default policy; the limit.")
+        description =
+            "What one registration should take under the default policy; default: the limit.")
     private @Nullable ByteCount slice;
   }
 

@@ -76,7 +76,7 @@ final class SoakCommand implements Callable<Integer> {
   @Option(names = "--seconds", description = "How long blocks move; default 10.")
   private double seconds = 10;
 
-  @Option(names = "--threads", description = "How many threads move blocks.")
+  @Option(names = "--threads", description = "How many threads move blocks; default 4 or the CPUs.")
   private int threads = Math.min(4, Runtime.getRuntime().availableProcessors());
 
   @Option(names = "--forks", description = "Children that really fork meanwhile; default 0.")
@@ -91,7 +91,9 @@ final class SoakCommand implements Callable<Integer> {
   @Option(names = "--seed", description = "Of patterns and choices; default 42.")
   private long seed = 42;
 
-  @Option(names = "--json", description = "One JSON object on standard output.")
+  @Option(
+      names = "--json",
+      description = "One JSON object on standard output; nothing there when it is refused.")
   private boolean json;
 
   @Override
@@ -172,6 +174,9 @@ final class SoakCommand implements Callable<Integer> {
             };
     SoakRun run = new SoakRun(options, say, console::note);
     stop.set(run::stop);
+    if (Interruption.isUnderway()) { // the signal came before there was anything to stop
+      run.stop();
+    }
     try (Progress progress = new Progress(seconds, run)) {
       return run.run(progress::at);
     }
@@ -183,6 +188,9 @@ final class SoakCommand implements Callable<Integer> {
     arguments.addAll(ownArguments());
     try (RankProcesses processes = new RankProcesses(ranks, Holdfast.class, arguments)) {
       stop.set(processes::stop);
+      if (Interruption.isUnderway()) {
+        processes.stop();
+      }
       return processes.await();
     }
   }

@@ -70,8 +70,12 @@ final class SignalTest {
       assertEquals(2, ranks.size());
       signal(soak.pid(), "INT");
       assertTrue(soak.waitFor(60, TimeUnit.SECONDS), "the parent did not end");
+      JsonNode result = Console.json().readTree(soak.getInputStream());
 
       assertEquals(130, soak.exitValue());
+      assertEquals(2, result.path("ranks").size(), result::toPrettyString);
+      assertEquals(0, result.path("mismatches").asLong(-1));
+      assertEquals(0, result.path("leaks").asLong(-1));
       for (ProcessHandle rank : ranks) {
         assertFalse(rank.isAlive(), "rank " + rank.pid() + " is left behind");
       }

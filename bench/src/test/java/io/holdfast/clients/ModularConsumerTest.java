@@ -61,7 +61,9 @@ final class ModularConsumerTest {
 
     String output =
         run(
-            "--enable-native-access=io.holdfast.api,io.holdfast.backend.cuda,io.holdfast.backend.hip",
+            "--illegal-native-access=deny",
+            "--enable-native-access=io.holdfast.api,io.holdfast.backend.cpusim,"
+                + "io.holdfast.backend.cuda,io.holdfast.backend.hip",
             "-p",
             path(Stream.concat(Stream.of(folder), artifacts.stream())),
             "-m",
@@ -72,6 +74,34 @@ final class ModularConsumerTest {
     for (String backend : List.of("cuda", "hip", "cpusim")) {
       assertTrue(output.contains("module io.holdfast.backend." + backend), output);
     }
+  }
+
+  @Test
+  void without_native_access_every_backend_names_the_flag_and_nothing_throws() throws Exception {
+    Javac.Outcome compiled =
+        Javac.compile(
+            folder,
+            List.of("-cp", Javac.artifactOf(Backends.class).toString()),
+            Map.of(
+                "consumer/Look.java",
+                """
+                package consumer;
+                public final class Look {
+                  public static void main(String[] arguments) {
+                    System.out.println(io.holdfast.Backends.discover().describe());
+                  }
+                }
+                """));
+    assertTrue(compiled.succeeded(), compiled::errors);
+
+    String output =
+        run(
+            "--illegal-native-access=deny",
+            "-cp",
+            path(Stream.concat(Stream.of(folder), artifacts().stream())),
+            "consumer.Look");
+
+    assertEquals(3, output.split("--enable-native-access=ALL-UNNAMED", -1).length - 1, output);
   }
 
   @Test

@@ -110,6 +110,7 @@ final class StandardRoute implements CopyRoute {
     core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
     core.poller().add(route.stores);
     core.poller().add(route.loads);
+    core.backend().pins().watchCopies(route.inFlight);
     return route;
   }
 

@@ -43,7 +43,7 @@ final class Adoption {
     Wish wish =
         new Wish(
             page == kernel.basePageBytes() ? request : request.pages(PageKind.hugeTlb(page)),
-            page == kernel.basePageBytes() ? Wish.Backing.BASE : Wish.Backing.HUGETLB,
+            page == kernel.basePageBytes() ? Wish.Backing.ADOPTED : Wish.Backing.HUGETLB,
             page,
             foreign.byteSize(),
             Placement.resolve(request, kernel, machine),
@@ -67,7 +67,7 @@ final class Adoption {
                     + " before this region is closed"));
     Verdict verdict = receipts.of(wish, foreign, making);
     region.succeed(verdict.noted());
-    return region;
+    return region.awaitReady();
   }
 
   private static void requireUsable(MemorySegment foreign) {

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What sysfs and procfs say about the machine, read anew at each question. Safe from any thread.
@@ -191,10 +192,16 @@ final class Machine {
 
   /** How many mappings this process has; empty where the kernel does not say. */
   OptionalLong mappings() {
-    return kernel
-        .text("/proc/self/maps")
-        .map(text -> OptionalLong.of(text.lines().count()))
-        .orElse(OptionalLong.empty());
+    AtomicLong count = new AtomicLong();
+    kernel.lines("/proc/self/maps", line -> count.incrementAndGet() > 0);
+    return count.get() == 0 ? OptionalLong.empty() : OptionalLong.of(count.get());
+  }
+
+  /** Whether memory gets transparent huge pages although nobody advised them. */
+  boolean hugePagesUnasked() {
+    return choice("/sys/kernel/mm/transparent_hugepage/enabled")
+        .map(mode -> mode.equals("always"))
+        .orElse(false);
   }
 
   private NavigableSet<Integer> numbers(String path) {

@@ -4,6 +4,8 @@ import io.holdfast.spi.HostKernel;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What {@code /proc/self/numa_maps} says about the mapping that begins at an address.
@@ -15,10 +17,16 @@ record NumaMaps(String policy, Map<Integer, Long> bytesPerNode) {
 
   static Optional<NumaMaps> of(HostKernel kernel, long address) {
     String head = Long.toHexString(address) + " ";
-    return kernel
-        .text("/proc/self/numa_maps")
-        .flatMap(text -> text.lines().filter(line -> line.startsWith(head)).findFirst())
-        .map(NumaMaps::parse);
+    AtomicReference<@Nullable String> found = new AtomicReference<>();
+    kernel.lines(
+        "/proc/self/numa_maps",
+        line -> {
+          if (line.startsWith(head)) {
+            found.set(line);
+          }
+          return found.get() == null;
+        });
+    return Optional.ofNullable(found.get()).map(NumaMaps::parse);
   }
 
   static NumaMaps parse(String line) {

@@ -194,15 +194,33 @@ final class Populator {
     }
   }
 
-  /** Waits until no thread of ours is inside the kernel or the listener. */
-  void awaitIdle() {
+  /**
+   * Waits until no thread of ours is inside the kernel or the listener.
+   *
+   * @param nanos how long at most, by the Java runtime's clock
+   * @return whether none is
+   */
+  boolean awaitIdle(long nanos) {
+    long left = nanos;
+    boolean interrupted = false;
     lock.lock();
     try {
       while (inFlight > 0) {
-        changed.awaitUninterruptibly();
+        if (left <= 0) {
+          return false;
+        }
+        try {
+          left = changed.awaitNanos(left);
+        } catch (InterruptedException later) {
+          interrupted = true;
+        }
       }
+      return true;
     } finally {
       lock.unlock();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 

@@ -73,7 +73,7 @@ final class Receipts {
       return new Verdict(plain, Optional.empty());
     }
     Nodes nodes = nodes(wish, memory, notes);
-    Smaps smaps = Smaps.of(kernel, memory.address(), memory.byteSize());
+    Smaps smaps = smaps(wish, memory);
     Map<Long, Long> sizes = pageSizes(wish, memory, nodes, smaps, notes);
     long elsewhere =
         nodes.bytes.entrySet().stream()
@@ -92,6 +92,14 @@ final class Receipts {
             making.threads(),
             notes);
     return new Verdict(receipt, disagreement);
+  }
+
+  // The text counts page tables of the whole process up to this mapping: not where the answer can
+  // only be one.
+  private Smaps smaps(Wish wish, MemorySegment memory) {
+    return wish.backing() == Backing.BASE && !machine.hugePagesUnasked()
+        ? new Smaps(true, false, wish.pageBytes(), 0)
+        : Smaps.of(kernel, memory.address(), memory.byteSize());
   }
 
   // A preferred node is wanted although others may be taken.

@@ -1,7 +1,6 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.spi.HostKernel;
-import java.util.Optional;
 
 /**
  * What {@code /proc/self/smaps} says about a range.
@@ -14,9 +13,8 @@ import java.util.Optional;
 record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeBytes) {
 
   static Smaps of(HostKernel kernel, long address, long bytes) {
-    Optional<String> text = kernel.text("/proc/self/smaps");
     Scan scan = new Scan(address, address + bytes);
-    text.ifPresent(all -> all.lines().forEach(scan::line));
+    kernel.lines("/proc/self/smaps", scan::line);
     return new Smaps(scan.found, scan.shared, scan.page, scan.huge);
   }
 
@@ -35,12 +33,15 @@ record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeByt
       this.end = end;
     }
 
-    void line(String line) {
+    /** Whether there can be more: entries come in the order of their addresses. */
+    boolean line(String line) {
       if (isHead(line)) {
-        head(line);
-      } else if (inside) {
+        return head(line);
+      }
+      if (inside) {
         count(line);
       }
+      return true;
     }
 
     // A head begins with the addresses in hexadecimal, the lines below it with a name.
@@ -50,7 +51,7 @@ record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeByt
       return dash > 0 && (colon < 0 || dash < colon) && Character.digit(line.charAt(0), 16) >= 0;
     }
 
-    private void head(String line) {
+    private boolean head(String line) {
       int dash = line.indexOf('-');
       long from = Long.parseUnsignedLong(line, 0, dash, 16);
       long to = Long.parseUnsignedLong(line, dash + 1, line.indexOf(' '), 16);
@@ -62,6 +63,7 @@ record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeByt
         share = (double) common / (to - from);
         shared |= from < start || to > end;
       }
+      return Long.compareUnsigned(from, end) < 0;
     }
 
     private void count(String line) {

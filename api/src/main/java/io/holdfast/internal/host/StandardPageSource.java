@@ -109,6 +109,7 @@ public final class StandardPageSource implements PageSource {
     try {
       if (lazily) {
         notes.add("pages come at first use; a shortage then kills the process");
+        notes.addAll(mapped.wish().placement().notes());
         filler.report(
             region, mapped.wish(), memory.pages(), new Making(took, Duration.ZERO, 0, notes));
       } else {

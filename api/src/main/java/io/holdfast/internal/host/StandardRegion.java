@@ -14,6 +14,7 @@ import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.layout.Bytes;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * still use.
  */
 class StandardRegion extends Standing implements HostRegion, PinnableMemory {
+  // A slice takes a second at most, where the kernel does not compact: this is something else.
+  private static final long STUCK_NANOS = Duration.ofMinutes(5).toNanos();
+
   private final HostRequest request;
   private final long pageBytes;
   private final RegionMemory memory;
@@ -337,7 +341,10 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
     Populator running = running();
     if (running != null) {
       running.pause();
-      running.awaitIdle();
+      if (!running.awaitIdle(STUCK_NANOS)) {
+        throw new BusyException(
+            "closing " + name(), List.of("a populate call that the kernel does not end"));
+      }
     }
   }
 

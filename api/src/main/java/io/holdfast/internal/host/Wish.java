@@ -39,7 +39,8 @@ record Wish(
     HUGETLBFS,
     TMPFS,
     OTHER_FILES,
-    DRIVER;
+    DRIVER,
+    ADOPTED;
 
     /** Whether pages come from a HugeTLB pool. */
     boolean isPool() {
@@ -143,7 +144,7 @@ record Wish(
       Machine machine) {
     long found =
         switch (backing) {
-          case BASE, TRANSPARENT, OTHER_FILES, DRIVER -> kernel.basePageBytes();
+          case BASE, TRANSPARENT, OTHER_FILES, DRIVER, ADOPTED -> kernel.basePageBytes();
           case HUGETLBFS, TMPFS -> space.orElseThrow().facts.blockBytes();
           case HUGETLB -> ((PageKind.HugeTlb) kind).pageBytes();
         };

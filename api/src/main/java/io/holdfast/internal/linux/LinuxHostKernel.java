@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The host port on Linux.
@@ -460,6 +461,11 @@ public final class LinuxHostKernel implements HostKernel {
   @Override
   public Optional<String> text(String path) {
     return tree.text(path);
+  }
+
+  @Override
+  public void lines(String path, Predicate<String> reader) {
+    tree.lines(path, reader);
   }
 
   @Override

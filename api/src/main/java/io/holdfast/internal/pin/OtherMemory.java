@@ -42,6 +42,7 @@ final class OtherMemory extends Standing implements PinnableMemory {
   @Override
   @SuppressWarnings("restricted") // an address with a length, for the driver only
   public MemorySegment wholePages() {
+    awaitPopulated(mappedBytes()); // such memory shows no address before
     return MemorySegment.ofAddress(memory.segment().address()).reinterpret(mappedBytes());
   }
 

@@ -48,6 +48,11 @@ final class Pacer {
     }
   }
 
+  /** Whether a call took longer than it should. */
+  boolean isOver(long nanos) {
+    return budgetNanos > 0 && nanos > budgetNanos;
+  }
+
   /** How long others get the driver's lock after a call. */
   long pauseNanos(long copiesInFlight) {
     return copiesInFlight > 0 ? 2 * pauseNanos : pauseNanos;

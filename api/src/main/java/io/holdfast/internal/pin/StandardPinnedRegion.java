@@ -81,6 +81,9 @@ final class StandardPinnedRegion implements PinnedMemory {
   private volatile long longestCallNanos;
   private volatile boolean flatOut;
 
+  /** Known to the pinning thread alone. */
+  private boolean overBudget;
+
   private StandardPinnedRegion(
       CoreDevice device,
       Subject subject,
@@ -358,6 +361,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     long nanos = kernel.nanoTime() - begun;
     ranFor(nanos);
     pacer.took(to - from, nanos);
+    noteIfTooLong(from, to, nanos);
     Registration made = new Registration(range, from, nanos);
     lock.lock();
     try {
@@ -380,6 +384,16 @@ final class StandardPinnedRegion implements PinnedMemory {
       Attempt.Refused refused = refused(range, from, answer);
       unregister(made).ifPresent(refused.why::addSuppressed);
       return refused;
+    }
+  }
+
+  /** A call that takes longer than the budget although none can be smaller is told, once. */
+  private void noteIfTooLong(long from, long to, long nanos) {
+    if (!overBudget && pacer.isOver(nanos) && decided.plan().nextCut(from, 1) == to) {
+      overBudget = true;
+      note(
+          "one driver call takes %d bytes at least here, and %d ns: longer than asked for"
+              .formatted(to - from, nanos));
     }
   }
 

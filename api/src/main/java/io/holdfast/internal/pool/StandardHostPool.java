@@ -15,6 +15,7 @@ import io.holdfast.internal.slots.SlotsHolder;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.pin.HostBlocks;
+import io.holdfast.pin.PinException;
 import io.holdfast.pin.PinRequest;
 import io.holdfast.pin.PinnedRegion;
 import io.holdfast.pin.SlotLease;
@@ -84,25 +85,53 @@ public final class StandardHostPool implements HostPool, SlotsHolder {
     PinCheck.beforeMapping(core, whole, pin);
     // Mapped in the background in either case: pinning follows right behind populating.
     HostRegion region = core.backend().pageSource().mapInBackground(whole);
+    PinnedRegion pinned;
     try {
-      PinnedRegion pinned =
+      pinned =
           switch (waiting) {
             case FOR_ALL -> core.pinner().pin(region, pin);
             case NOT_AT_ALL -> core.pinner().pinInBackground(region, pin);
           };
+    } catch (Throwable failure) {
+      close(region, failure);
+      throw failure;
+    }
+    try {
       HostBlocks slots = pinned.blocks(layout);
       CopyRoute route = core.copyEngine().route(blocks, slots, options.copy());
       if (waiting == Waiting.FOR_ALL) {
         join(region.ready());
       }
       return new StandardHostPool(region, pinned, slots, route);
+    } catch (IllegalStateException closed) {
+      // Pinning may have failed meanwhile and taken down what was being put on it.
+      close(region, closed);
+      throw reason(pinned, closed);
     } catch (Throwable failure) {
-      try {
-        region.close();
-      } catch (RuntimeException more) {
-        failure.addSuppressed(more);
-      }
+      close(region, failure);
       throw failure;
+    }
+  }
+
+  private static void close(HostRegion region, Throwable failure) {
+    try {
+      region.close();
+    } catch (RuntimeException more) {
+      failure.addSuppressed(more);
+    }
+  }
+
+  /** Why pins that are closed by now have failed, if they failed before they were closed. */
+  private static RuntimeException reason(PinnedRegion pinned, IllegalStateException closed) {
+    try {
+      join(pinned.ready());
+      return closed;
+    } catch (RuntimeException why) {
+      if (why instanceof PinException pin && pin.reason() == PinException.Reason.CANCELLED) {
+        return closed;
+      }
+      why.addSuppressed(closed);
+      return why;
     }
   }
 

@@ -12,6 +12,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Predicate;
 
 /**
  * The host port in plain Java.
@@ -229,6 +230,11 @@ public final class PortableHostKernel implements HostKernel {
   @Override
   public Optional<String> text(String path) {
     return tree.text(path);
+  }
+
+  @Override
+  public void lines(String path, Predicate<String> reader) {
+    tree.lines(path, reader);
   }
 
   @Override

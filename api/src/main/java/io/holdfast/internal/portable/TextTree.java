@@ -1,8 +1,10 @@
 package io.holdfast.internal.portable;
 
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -10,6 +12,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -39,6 +42,27 @@ public record TextTree(Path root) {
       return Optional.of(bytes.toString(StandardCharsets.UTF_8));
     } catch (IOException absent) {
       return Optional.empty();
+    }
+  }
+
+  /**
+   * Reads a text line by line until a reader has enough; bytes that are not UTF-8 are replaced.
+   *
+   * @param path its path from the root, with or without a leading slash
+   * @param reader takes one line without its end; false when it has enough
+   * @throws IllegalArgumentException where the path steps upwards
+   */
+  public void lines(String path, Predicate<String> reader) {
+    try (InputStream in = Files.newInputStream(resolve(path));
+        BufferedReader text =
+            new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
+      for (String line = text.readLine(); line != null; line = text.readLine()) {
+        if (!reader.test(line)) {
+          return;
+        }
+      }
+    } catch (IOException absent) {
+      // As good as no text, or as no more of it.
     }
   }
 

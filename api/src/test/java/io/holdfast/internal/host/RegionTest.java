@@ -12,6 +12,7 @@ import io.holdfast.host.HostMemory;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
+import io.holdfast.host.NumaPolicy;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.PlacementReceipt;
 import io.holdfast.internal.core.CoreBackend;
@@ -20,6 +21,7 @@ import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernels;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -249,4 +251,39 @@ class RegionTest {
       assertEquals(MIB, region.logicalBytes());
     }
   }
+
+  @Test
+  void B41_sixtyFourMebibytesOnNodeZeroAre16384PagesOfWhichEachWasAsked() {
+    try (HostRegion region =
+        backend.pageSource().map(HostRequest.ofBytes(64 * MIB).numa(NumaPolicy.bind(0)))) {
+      assertEquals(Map.of(0, 64 * MIB), region.receipt().bytesPerNode());
+      assertEquals(1.0, region.receipt().sampledShare());
+    }
+  }
+
+  @Test
+  void B81_aThousandPoolsAreAtMostAThousandMappingsAndNoPolicyOfTheProcess() {
+    Machine machine = new Machine(kernel);
+    HostKernel.ThreadPlace before = kernel.threadPlace();
+    List<HostRegion> pools = new ArrayList<>();
+    long mappings = machine.mappings().orElseThrow();
+
+    for (int i = 0; i < 1000; i++) {
+      pools.add(
+          backend
+              .pageSource()
+              .mapInBackground(
+                  HostRequest.ofBytes(2 * MIB)
+                      .numa(NumaPolicy.bind(0))
+                      .limits(HostRequest.Limits.ADVISE)));
+    }
+    pools.forEach(pool -> pool.ready().join());
+
+    assertTrue(machine.mappings().orElseThrow() - mappings <= 1000 + THREADS_AND_HEAP);
+    assertEquals(before, kernel.threadPlace());
+    pools.forEach(HostRegion::close);
+  }
+
+  // Stacks of threads and growth of the Java heap map too, a few at a time.
+  private static final long THREADS_AND_HEAP = 150;
 }

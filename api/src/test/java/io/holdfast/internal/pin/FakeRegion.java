@@ -28,6 +28,7 @@ final class FakeRegion extends Standing implements HostRegion, PinnableMemory {
 
   final List<KeptRange> kept = new CopyOnWriteArrayList<>();
   volatile boolean unmapped;
+  volatile boolean pinnedByDriver;
 
   private FakeRegion(
       long address,
@@ -97,6 +98,11 @@ final class FakeRegion extends Standing implements HostRegion, PinnableMemory {
     KeptRange range = new KeptRange(offsetBytes, bytes);
     kept.add(range);
     return () -> kept.remove(range);
+  }
+
+  @Override
+  public boolean isPinnedByDriver() {
+    return pinnedByDriver;
   }
 
   @Override

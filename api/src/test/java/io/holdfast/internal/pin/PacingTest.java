@@ -149,6 +149,11 @@ class PacingTest {
     assertEquals(4, pinned.ranges().size());
     assertEquals(List.of(100_000L, 100_000L, 100_000L), pauses("register"));
     assertEquals(GIB, pinned.receipt().longestPossibleCallBytes());
+    assertEquals(
+        List.of(
+            "one driver call takes 1073741824 bytes at least here, and 26214400 ns: longer than"
+                + " asked for"),
+        pinned.receipt().notes());
   }
 
   @Test

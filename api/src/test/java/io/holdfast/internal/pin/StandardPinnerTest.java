@@ -5,6 +5,7 @@ import static io.holdfast.internal.pin.Bench.GIB;
 import static io.holdfast.internal.pin.Bench.MIB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -83,5 +84,31 @@ class StandardPinnerTest {
       assertEquals(4, pinned.receipt().ranges().size());
       assertTrue(pinned.receipt().bounds().getFirst().startsWith("holdfast-256gib:"));
     }
+  }
+
+  @Test
+  void memoryOfTheDriversOwnIsNeitherRegisteredNorUnregistered() {
+    FakeRegion region = FakeRegion.of(BASE, GIB);
+    region.pinnedByDriver = true;
+    try (PinnedRegion pinned = bench.pinner().pin(region, PinRequest.strict())) {
+      assertEquals(GIB, pinned.watermarkBytes());
+      assertTrue(pinned.receipt().notes().getFirst().contains("allocated this memory pinned"));
+    }
+    assertEquals(List.of(), bench.driver.calls);
+  }
+
+  @Test
+  void memoryOfAnotherPageSourceIsHeldWhileItIsPinned() {
+    OtherRegion region = new OtherRegion(FakeRegion.of(BASE, GIB));
+    PinnedRegion pinned = bench.pinner().pin(region, PinRequest.strict());
+    assertSame(region, pinned.memory());
+    assertEquals(List.of("pinned memory"), region.holders);
+    assertThrows(PinException.class, () -> bench.pinner().pin(region, PinRequest.strict()));
+    assertEquals(List.of("pinned memory"), region.holders);
+    bench.driver.failAt(0, 999);
+    assertThrows(PinException.class, pinned::close);
+    assertEquals(List.of("268435456 bytes whose unregister failed"), region.holders);
+    assertEquals(List.of(), bench.pinner().retryQuarantine());
+    assertEquals(List.of(), region.holders);
   }
 }

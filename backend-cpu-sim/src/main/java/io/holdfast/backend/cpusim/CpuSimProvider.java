@@ -6,7 +6,9 @@ import io.holdfast.BackendKind;
 import io.holdfast.device.DeviceInfo;
 import io.holdfast.spi.BackendProvider;
 import io.holdfast.spi.ProbeLog;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 
 /** Offers the simulator as a backend; it is never chosen unless allowed or named. */
 public final class CpuSimProvider implements BackendProvider {
@@ -30,6 +32,16 @@ public final class CpuSimProvider implements BackendProvider {
 
   @Override
   public Availability probe(ProbeLog log) {
+    Optional<IllegalCallerException> refused = nativeAccessRefused();
+    if (refused.isPresent()) {
+      log.tried("native access", "refused by the runtime");
+      Module module = CpuSimProvider.class.getModule();
+      String name = module.isNamed() ? module.getName() + ",io.holdfast.api" : "ALL-UNNAMED";
+      return new Availability.Unavailable(
+          "the Java runtime refuses native access to " + module,
+          "Start it with --enable-native-access=" + name,
+          refused.map(Throwable.class::cast));
+    }
     try (SimMachine machine = SimMachine.plain()) {
       String label = machine.calls().personality().label();
       List<DeviceInfo> devices =
@@ -50,7 +62,28 @@ public final class CpuSimProvider implements BackendProvider {
   }
 
   @Override
+  public List<String> variants() {
+    return SimProfile.names();
+  }
+
+  @Override
   public Backend open() {
     return SimMachine.plain().intoBackend();
+  }
+
+  @Override
+  public Backend open(String variant) {
+    return SimMachine.of(SimProfile.named(variant)).intoBackend();
+  }
+
+  /** The flag alone does not tell: without it the runtime may warn or refuse. */
+  @SuppressWarnings("restricted")
+  private static Optional<IllegalCallerException> nativeAccessRefused() {
+    try {
+      MemorySegment _ = MemorySegment.NULL.reinterpret(0);
+      return Optional.empty();
+    } catch (IllegalCallerException refused) {
+      return Optional.of(refused);
+    }
   }
 }

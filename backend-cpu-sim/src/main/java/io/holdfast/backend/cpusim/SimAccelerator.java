@@ -1,5 +1,6 @@
 package io.holdfast.backend.cpusim;
 
+import io.holdfast.backend.cpusim.driver.Attribute;
 import io.holdfast.backend.cpusim.driver.Codes;
 import io.holdfast.backend.cpusim.driver.DeviceSpec;
 import io.holdfast.backend.cpusim.driver.Family;
@@ -14,23 +15,26 @@ import io.holdfast.spi.DevicePort;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
 
 /** The accelerator port over the simulated driver, as thin as a binding of a real one. */
 final class SimAccelerator implements AcceleratorDriver {
   static final String BACKEND = "cpu-sim";
 
   private final SimDriver driver;
+  private final String backend;
   private final boolean cuda;
   private final Runnable whenClosed;
   private boolean closed;
 
-  SimAccelerator(SimDriver driver, Runnable whenClosed) {
+  SimAccelerator(SimDriver driver, String backend, Runnable whenClosed) {
     this.driver = driver;
+    this.backend = backend;
     this.cuda = driver.personality().family() == Family.CUDA;
     this.whenClosed = whenClosed;
     int code = driver.init(0);
     if (code != Codes.SUCCESS && code != Codes.NO_DEVICE) {
-      throw refused(driver, Operation.INIT, "0", code);
+      throw refused(driver, backend, Operation.INIT, "0", code);
     }
   }
 
@@ -52,9 +56,22 @@ final class SimAccelerator implements AcceleratorDriver {
               spec.uuid(),
               spec.pciAddress().toLowerCase(Locale.ROOT),
               spec.totalBytes(),
-              spec.numaNode()));
+              node(spec, ordinal)));
     }
     return List.copyOf(facts);
+  }
+
+  /**
+   * As the driver says of a device on a bus; H200 in a virtual machine says 0 where sysfs says -1.
+   */
+  private OptionalInt node(DeviceSpec spec, int ordinal) {
+    if (spec.pciAddress().isEmpty()) {
+      return spec.numaNode();
+    }
+    long[] node = {-1};
+    int number = Attribute.HOST_NUMA_ID.number(driver.personality().family());
+    driver.deviceGetAttribute(node, number, ordinal);
+    return node[0] < 0 ? spec.numaNode() : OptionalInt.of((int) node[0]);
   }
 
   @Override
@@ -62,9 +79,10 @@ final class SimAccelerator implements AcceleratorDriver {
     long[] context = new long[1];
     int code = driver.primaryCtxRetain(context, ordinal);
     if (code != Codes.SUCCESS) {
-      throw refused(driver, Operation.PRIMARY_CTX_RETAIN, Integer.toString(ordinal), code);
+      throw refused(driver, backend, Operation.PRIMARY_CTX_RETAIN, Integer.toString(ordinal), code);
     }
-    return new SimDevicePort(driver, ordinal, context[0], SimDevicePort.Ownership.RETAINED);
+    return new SimDevicePort(
+        driver, backend, ordinal, context[0], SimDevicePort.Ownership.RETAINED);
   }
 
   @Override
@@ -74,7 +92,8 @@ final class SimAccelerator implements AcceleratorDriver {
           "an engine's own context", "HIP has one context per device", "Open the device instead");
     }
     SimDevicePort port =
-        new SimDevicePort(driver, ordinal, contextHandle, SimDevicePort.Ownership.BORROWED);
+        new SimDevicePort(
+            driver, backend, ordinal, contextHandle, SimDevicePort.Ownership.BORROWED);
     int device = port.deviceOfContext();
     if (device != ordinal) {
       throw new IllegalArgumentException(
@@ -98,9 +117,9 @@ final class SimAccelerator implements AcceleratorDriver {
 
   /** The exception for a code. */
   static DriverException refused(
-      SimDriver driver, Operation operation, String arguments, int code) {
+      SimDriver driver, String backend, Operation operation, String arguments, int code) {
     return new DriverException(
-        BACKEND,
+        backend,
         operation.exportedName(driver.personality().family()) + "(" + arguments + ")",
         code,
         driver.personality().codeName(code),

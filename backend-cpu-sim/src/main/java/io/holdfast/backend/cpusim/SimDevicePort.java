@@ -45,6 +45,7 @@ final class SimDevicePort implements DevicePort {
   private static final long PER_THREAD_STREAM = 2;
 
   private final SimDriver driver;
+  private final String backend;
   private final int ordinal;
   private final long context;
   private final Ownership ownership;
@@ -64,8 +65,9 @@ final class SimDevicePort implements DevicePort {
     BORROWED
   }
 
-  SimDevicePort(SimDriver driver, int ordinal, long context, Ownership ownership) {
+  SimDevicePort(SimDriver driver, String backend, int ordinal, long context, Ownership ownership) {
     this.driver = driver;
+    this.backend = backend;
     this.ordinal = ordinal;
     this.context = context;
     this.ownership = ownership;
@@ -154,7 +156,7 @@ final class SimDevicePort implements DevicePort {
     if (!cuda) {
       driver.getLastError();
     }
-    return SimAccelerator.refused(driver, operation, arguments, code);
+    return SimAccelerator.refused(driver, backend, operation, arguments, code);
   }
 
   static String hex(long value) {

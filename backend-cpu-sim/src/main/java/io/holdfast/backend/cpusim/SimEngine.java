@@ -92,7 +92,8 @@ public final class SimEngine implements AutoCloseable {
 
   private static void check(SimDriver driver, Operation operation, int code) {
     if (code != Codes.SUCCESS) {
-      throw SimAccelerator.refused(driver, operation, "by the engine", code);
+      throw SimAccelerator.refused(
+          driver, SimAccelerator.BACKEND, operation, "by the engine", code);
     }
   }
 
@@ -461,6 +462,9 @@ public final class SimEngine implements AutoCloseable {
         deviceBytes,
         streams.size(),
         events.size(),
+        0,
+        0,
+        0,
         0);
   }
 

@@ -14,6 +14,8 @@ import io.holdfast.backend.cpusim.driver.Personality;
 import io.holdfast.backend.cpusim.driver.ProcessMaps;
 import io.holdfast.backend.cpusim.driver.SimClock;
 import io.holdfast.backend.cpusim.driver.SimDriver;
+import io.holdfast.backend.cpusim.host.SimHost;
+import io.holdfast.backend.cpusim.host.SimHostKernel;
 import io.holdfast.error.HostKernelException;
 import io.holdfast.spi.AcceleratorDriver;
 import io.holdfast.spi.HostKernel;
@@ -41,21 +43,29 @@ public final class SimMachine implements AutoCloseable {
   private static final long PLAIN_DEVICE_BYTES = 64L << 30;
   private static final byte FRESH_BYTE = (byte) 0xD5;
 
+  private final String name;
   private final SimDriver driver;
+  private final @Nullable SimHostKernel process;
   private final HostKernel kernel;
   private final SimClock clock;
   private final LeakPolicy leaks;
   private final List<SimEngine> engines = new CopyOnWriteArrayList<>();
 
   private SimMachine(Builder parts) {
-    this.kernel = parts.kernel == null ? thisKernel() : parts.kernel;
+    this.name = parts.name;
     this.clock = parts.clock;
     this.leaks = parts.leaks;
-    HostSpace host = parts.host == null ? new ProcessMaps(kernel.basePageBytes()) : parts.host;
+    this.process = parts.process();
+    HostKernel under = process == null ? thisKernel() : process;
+    HostSpace space =
+        parts.space != null
+            ? parts.space
+            : process == null ? new ProcessMaps(under.basePageBytes()) : process;
     this.driver =
         new SimDriver(
             new DriverSetup(
-                parts.personality, parts.devices, host, clock, parts.seed, parts.freshByte));
+                parts.personality, parts.devices, space, clock, parts.seed, parts.freshByte));
+    this.kernel = new MachineKernel(under, driver, clock);
     driver.faults().add(parts.faults);
   }
 
@@ -81,6 +91,16 @@ public final class SimMachine implements AutoCloseable {
   }
 
   /**
+   * A machine by its profile, freshly booted.
+   *
+   * @param profile what it is
+   * @return a new machine
+   */
+  public static SimMachine of(SimProfile profile) {
+    return builder().profile(profile).build();
+  }
+
+  /**
    * Begins a machine of parts; left alone, they are those of {@link #plain}.
    *
    * @return the parts so far
@@ -95,7 +115,7 @@ public final class SimMachine implements AutoCloseable {
    * @return a port of its own; closing it leaves the machine open
    */
   public AcceleratorDriver driver() {
-    return new SimAccelerator(driver, () -> judge(audit()));
+    return new SimAccelerator(driver, name, () -> judge(audit()));
   }
 
   /**
@@ -117,7 +137,7 @@ public final class SimMachine implements AutoCloseable {
   }
 
   private Backend standard(Runnable whenClosed) {
-    return StandardBackend.builder(SimAccelerator.BACKEND, new SimAccelerator(driver, whenClosed))
+    return StandardBackend.builder(name, new SimAccelerator(driver, name, whenClosed))
         .kind(BackendKind.SIMULATOR)
         .kernel(kernel)
         .build();
@@ -139,6 +159,38 @@ public final class SimMachine implements AutoCloseable {
    */
   public HostKernel kernel() {
     return kernel;
+  }
+
+  /**
+   * The simulated host.
+   *
+   * @return the host; it outlives this machine's process
+   * @throws IllegalStateException where the machine is on this machine's own memory
+   */
+  public SimHost host() {
+    return process().host();
+  }
+
+  /**
+   * The simulated host's process that this machine's calls are made in.
+   *
+   * @return the process
+   * @throws IllegalStateException where the machine is on this machine's own memory
+   */
+  public SimHostKernel process() {
+    if (process == null) {
+      throw new IllegalStateException("this machine has no simulated host; give it a profile");
+    }
+    return process;
+  }
+
+  /**
+   * Ends the process as SIGKILL does: nothing of it runs any more, the driver and the kernel take
+   * back what was its own. What it had is not leaked but killed, so that nothing is said of it.
+   */
+  public void kill() {
+    driver.close();
+    process().end();
   }
 
   /**
@@ -207,7 +259,18 @@ public final class SimMachine implements AutoCloseable {
     for (SimEngine engine : engines) {
       audit = audit.minus(engine.holdings());
     }
-    return audit;
+    return process == null
+        ? audit
+        : audit.withHost(process.regions(), process.regionBytes(), process.openFiles());
+  }
+
+  /**
+   * What was done that no driver forbids and that goes wrong with a real one.
+   *
+   * @return one sentence each
+   */
+  public List<String> violations() {
+    return driver.violations();
   }
 
   /**
@@ -216,8 +279,9 @@ public final class SimMachine implements AutoCloseable {
    * @throws IllegalStateException with {@link LeakPolicy#FAIL} where something was not given back
    */
   private void judge(LeakAudit audit) {
-    if (!audit.clean() && leaks != LeakPolicy.IGNORE) {
-      String what = "a simulated driver was closed and " + audit;
+    List<String> violations = driver.violations();
+    if ((!audit.clean() || !violations.isEmpty()) && leaks != LeakPolicy.IGNORE) {
+      String what = "a simulated driver was closed and " + audit + "; violations: " + violations;
       if (leaks == LeakPolicy.FAIL) {
         throw new IllegalStateException(what);
       }
@@ -236,6 +300,9 @@ public final class SimMachine implements AutoCloseable {
     if (driver.isOpen()) {
       LeakAudit audit = audit();
       driver.close();
+      if (process != null) {
+        process.end();
+      }
       judge(audit);
     }
   }
@@ -249,8 +316,10 @@ public final class SimMachine implements AutoCloseable {
     private byte freshByte = FRESH_BYTE;
     private FaultScript faults = FaultScript.none();
     private LeakPolicy leaks = LeakPolicy.WARN;
-    private @Nullable HostKernel kernel;
-    private @Nullable HostSpace host;
+    private String name = SimAccelerator.BACKEND;
+    private @Nullable SimProfile booted;
+    private @Nullable SimHost host;
+    private @Nullable HostSpace space;
 
     private Builder() {}
 
@@ -355,16 +424,55 @@ public final class SimMachine implements AutoCloseable {
     }
 
     /**
-     * The host under it; this machine's own by default.
+     * A profile's host, freshly booted, its devices and its driver.
      *
-     * @param own the host port
-     * @param seenByDriver the same host as the driver sees it
+     * @param profile what it is
      * @return this
      */
-    public Builder host(HostKernel own, HostSpace seenByDriver) {
-      kernel = Objects.requireNonNull(own, "kernel");
-      host = Objects.requireNonNull(seenByDriver, "host");
+    public Builder profile(SimProfile profile) {
+      host = null;
+      return use(profile);
+    }
+
+    /**
+     * A profile's devices and driver on a host that runs already, as a process of its own.
+     *
+     * @param profile what it is
+     * @param running the host
+     * @return this
+     */
+    public Builder profile(SimProfile profile, SimHost running) {
+      host = Objects.requireNonNull(running, "host");
+      return use(profile);
+    }
+
+    private Builder use(SimProfile profile) {
+      name = SimAccelerator.BACKEND + ":" + profile.name();
+      booted = profile;
+      devices = profile.devices();
+      personality = profile.personality();
       return this;
+    }
+
+    /**
+     * What the driver learns of the host; by default what there is to learn.
+     *
+     * @param seenByDriver the host as the driver sees it
+     * @return this
+     */
+    public Builder hostSpace(HostSpace seenByDriver) {
+      space = Objects.requireNonNull(seenByDriver, "hostSpace");
+      return this;
+    }
+
+    /** A process on the host: one that runs, or the profile's own; null without a profile. */
+    private @Nullable SimHostKernel process() {
+      if (host != null) {
+        return host.start();
+      }
+      return booted == null
+          ? null
+          : new SimHost(booted.host(), clock, booted.nodesOfDevices()).start();
     }
 
     /**

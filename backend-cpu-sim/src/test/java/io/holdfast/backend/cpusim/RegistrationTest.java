@@ -127,7 +127,7 @@ class RegistrationTest {
     try (SimMachine roomy =
         SimMachine.builder()
             .leaks(LeakPolicy.IGNORE)
-            .host(machine.kernel(), io.holdfast.backend.cpusim.driver.HostSpace.unknown(4096))
+            .hostSpace(io.holdfast.backend.cpusim.driver.HostSpace.unknown(4096))
             .build()) {
       DevicePort other = roomy.driver().open(0);
       MemorySegment huge = MemorySegment.ofAddress(1L << 40).reinterpret(1L << 40);

@@ -55,7 +55,7 @@ class SteadyStateTest {
             arena.allocate(64 * 8, 8),
             Direction.HOST_TO_DEVICE);
     for (int row = 0; row < 64; row++) {
-      table.set(row, device.address() + row * 1024, host.address() + row * 1024, 1024);
+      table.set(row, device.address() + row * 1024L, host.address() + row * 1024L, 1024);
     }
     BatchCopyPort batch = port.batchCopies().orElseThrow();
     Runnable submission =

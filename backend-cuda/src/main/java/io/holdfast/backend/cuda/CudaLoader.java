@@ -33,6 +33,9 @@ final class CudaLoader {
   /** System property: the absolute path of the library, instead of the system loader's choice. */
   static final String LIBRARY_PROPERTY = "holdfast.cuda.library";
 
+  /** System property: {@code ffm}, {@code jcuda}, or {@code auto}, which is the first. */
+  static final String BINDING_PROPERTY = "holdfast.cuda.binding";
+
   /** The library's name; the one without a number exists only with developers' packages. */
   static final String LIBRARY = "libcuda.so.1";
 
@@ -103,6 +106,13 @@ final class CudaLoader {
             ? "enabled"
             : "not enabled for " + callerName() + "; the Java runtime warns, or refuses");
 
+    String binding = around.property(BINDING_PROPERTY).orElse("auto");
+    if (!List.of("auto", "ffm", "jcuda").contains(binding)) {
+      log.tried("system property " + BINDING_PROPERTY, binding);
+      return refused(
+          BINDING_PROPERTY + " is '" + binding + "', which is no binding",
+          "Set it to ffm, jcuda or auto, or remove it");
+    }
     String name = LIBRARY;
     Optional<String> path = around.property(LIBRARY_PROPERTY);
     if (path.isPresent()) {
@@ -122,7 +132,10 @@ final class CudaLoader {
       case DynamicLibrary.Opened opened -> {
         log.tried(name, loadedFrom().map(file -> "loaded from " + file).orElse("loaded"));
         CudaBindings bindings = new CudaBindings(name, opened.symbols());
-        yield start(name, bindings, module);
+        Outcome outcome = start(name, bindings, module);
+        yield binding.equals("jcuda") && outcome instanceof Outcome.Started started
+            ? throughJCuda(started)
+            : outcome;
       }
     };
   }
@@ -169,6 +182,22 @@ final class CudaLoader {
       }
       return new Outcome.Started(bindings, version, module);
     }
+  }
+
+  /** The same driver, started and found usable, through the other binding. */
+  private Outcome throughJCuda(Outcome.Started started) {
+    log.tried("system property " + BINDING_PROPERTY, "jcuda");
+    return switch (JCudaSupport.open(around, log)) {
+      case JCudaSupport.Outcome.Refused no -> new Outcome.Refused(no.why());
+      case JCudaSupport.Outcome.Found found -> {
+        for (CudaFeature feature : CudaFeature.values()) {
+          if (!found.calls().offers(feature)) {
+            log.tried(feature.words(), "not through JCuda");
+          }
+        }
+        yield new Outcome.Started(found.calls(), started.version(), started.module());
+      }
+    };
   }
 
   // ---- what is around

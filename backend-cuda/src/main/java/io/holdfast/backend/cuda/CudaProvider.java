@@ -18,7 +18,8 @@ import java.util.Optional;
  * loads nothing. Safe from any thread.
  *
  * <p>The system property {@code holdfast.cuda.library} gives the absolute path of another driver
- * library than the system loader's.
+ * library than the system loader's. {@code holdfast.cuda.binding} is {@code ffm}, {@code jcuda} or
+ * {@code auto} (which is {@code ffm}).
  */
 public final class CudaProvider implements BackendProvider {
   static final String ID = "cuda";

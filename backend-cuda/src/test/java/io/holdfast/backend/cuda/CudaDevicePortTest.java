@@ -40,27 +40,30 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The port's methods through the true binding, each on a strict pretended driver. */
-final class CudaDevicePortTest {
+class CudaDevicePortTest {
   private static final long BYTES = 1 << 20;
 
   @TempDir Path folder;
 
-  private final Arena arena = Arena.ofAuto();
-  private PretendDriver pretend;
-  private DevicePort port;
+  final Arena arena = Arena.ofAuto();
+  PretendDriver pretend;
+  DevicePort port;
+
+  /** Which binding the port is tested through. */
+  PretendDriver driver(Path into) {
+    return new PretendDriver(into);
+  }
 
   @BeforeEach
   void open() {
-    pretend = new PretendDriver(folder);
+    pretend = driver(folder);
     port = pretend.driver().open(0);
   }
 
   @AfterEach
   void nothingIsLeft() {
-    if (port != null) {
-      port.close();
-      pretend.assertNothingLeft(0);
-    }
+    port.close();
+    pretend.assertNothingLeft(0);
   }
 
   // ---- devices and contexts
@@ -609,7 +612,7 @@ final class CudaDevicePortTest {
   }
 
   /** Random bytes on the host, two device buffers to go through, and a place to come back to. */
-  private final class Transfer {
+  final class Transfer {
     final MemorySegment host;
     final MemorySegment back;
     final MemorySegment first;

@@ -101,10 +101,14 @@ final class KernelCopyTest {
   // ---- through the port, on a driver that pretends
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "-DALIAS"})
-  void launchesCoverEveryByteOfEveryRow(String flag) {
+  @ValueSource(strings = {"FFM", "JCuda", "-DALIAS"})
+  void launchesCoverEveryByteOfEveryRow(String how) {
     PretendDriver pretend =
-        flag.isEmpty() ? new PretendDriver(folder) : new PretendDriver(folder, flag);
+        switch (how) {
+          case "FFM" -> new PretendDriver(folder);
+          case "JCuda" -> PretendDriver.throughJCuda();
+          default -> new PretendDriver(folder, how);
+        };
     DevicePort port = pretend.driver().open(0);
     KernelCopyPort kernels = port.kernelCopies().orElseThrow();
     assertTrue(port.kernelAbsence().isEmpty());

@@ -5,15 +5,19 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.holdfast.spi.StreamHandle;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
 
 /**
  * The compiled {@code working_libcuda.c} behind the true binding, and the doors it has for tests.
@@ -40,12 +44,53 @@ final class PretendDriver {
 
   /** Compiles a library of its own into that folder and starts it. */
   PretendDriver(Path folder, String... flags) {
-    Path library = CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1", flags);
+    this(CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1", flags));
+  }
+
+  private PretendDriver(Path library) {
     symbols = ((DynamicLibrary.Opened) DynamicLibrary.open(library.toString())).symbols();
     bindings = new CudaBindings("pretended", symbols);
     assertEquals(List.of(), bindings.missing());
     assertEquals(0, bindings.cuInit(0));
     driver = new CudaDriver(bindings, 13_000, Optional.empty(), BASE_PAGE_BYTES);
+  }
+
+  private PretendDriver(PretendDriver other, CudaCalls calls) {
+    symbols = other.symbols;
+    bindings = other.bindings;
+    driver = new CudaDriver(calls, 13_000, Optional.empty(), BASE_PAGE_BYTES);
+  }
+
+  /**
+   * The same through JCuda. Its natives find the one library of their name that the process has
+   * loaded, so all tests share this one; skips, visibly, where the natives are not.
+   */
+  static PretendDriver throughJCuda() {
+    return ThroughJCuda.DRIVER;
+  }
+
+  private static final class ThroughJCuda {
+    static final PretendDriver DRIVER = open();
+
+    private static PretendDriver open() {
+      PretendDriver direct;
+      try {
+        direct =
+            new PretendDriver(
+                CLibrary.compile(
+                    Files.createTempDirectory("holdfast-jcuda-"),
+                    "working_libcuda.c",
+                    "libcuda.so.1",
+                    "-Wl,-soname,libcuda.so.1"));
+      } catch (IOException unwritable) {
+        throw new UncheckedIOException(unwritable);
+      }
+      return switch (JCudaSupport.open(Surroundings.present(), (what, outcome) -> {})) {
+        case JCudaSupport.Outcome.Found found -> new PretendDriver(direct, found.calls());
+        case JCudaSupport.Outcome.Refused no ->
+            Assumptions.abort("skipped: " + no.why().reason() + ". " + no.why().remedy());
+      };
+    }
   }
 
   CudaDriver driver() {

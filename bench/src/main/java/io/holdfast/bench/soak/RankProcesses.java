@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 public final class RankProcesses implements AutoCloseable {
   private final List<Process> processes = new ArrayList<>();
   private final List<CompletableFuture<String>> outputs = new ArrayList<>();
+  private volatile boolean stopped;
 
   /**
    * Starts them.
@@ -58,7 +59,10 @@ public final class RankProcesses implements AutoCloseable {
 
   /** Asks all of them to end early and cleanly. */
   public void stop() {
-    processes.forEach(Process::destroy);
+    stopped = true;
+    // By handle: destroying the process itself would close the stream that its result comes
+    // through.
+    processes.forEach(process -> process.toHandle().destroy());
   }
 
   /**
@@ -76,7 +80,7 @@ public final class RankProcesses implements AutoCloseable {
       try {
         results.add(SoakResult.fromJson(required(output)));
       } catch (JsonProcessingException _) {
-        failed.add("rank " + rank + " with code " + code);
+        failed.add("rank " + rank + " with code " + code + (stopped ? " (it was stopped)" : ""));
       }
     }
     if (!failed.isEmpty()) {

@@ -1,10 +1,12 @@
 package io.holdfast.bench.soak;
 
+import io.holdfast.Availability;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
 import io.holdfast.Backends;
 import io.holdfast.Device;
 import io.holdfast.Selection;
+import io.holdfast.Transcript;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
@@ -91,7 +93,13 @@ public final class SoakRun {
   }
 
   private void describe(Backend backend) {
-    say.accept(backend.transcript().describe().stripTrailing());
+    say.accept("backend: " + backend.id() + ", " + backend.version());
+    backend.transcript().chosen().ifPresent(choice -> say.accept("  because " + choice.because()));
+    for (Transcript.Entry entry : backend.transcript().entries()) {
+      if (entry.availability() instanceof Availability.Unavailable no) {
+        say.accept("  not " + entry.id() + ": " + no.reason());
+      }
+    }
     if (backend.kind() == BackendKind.SIMULATOR) {
       say.accept(
           "note: the device is SIMULATED by "
@@ -195,7 +203,12 @@ public final class SoakRun {
                 pool.region().mappedBytes(),
                 ByteCount.describe(pool.region().backingPageBytes()),
                 pool.pinned().registeredBytes()));
-    say.accept("plan: " + pool.pinned().plan());
+    say.accept(
+        "plan: %,d registrations of at most %s, %d blocks over a cut"
+            .formatted(
+                pool.pinned().plan().registrations(),
+                ByteCount.describe(pool.pinned().plan().longestCallBytes()),
+                pool.pinned().plan().straddlingBlocks()));
     say.accept(
         "pins: %d registrations, cap %s, %s, longest call %.1f ms"
             .formatted(
@@ -205,7 +218,16 @@ public final class SoakRun {
                 pins.longestCallNanos() / 1e6));
     pins.bounds().forEach(bound -> say.accept("  bound: " + bound));
     pins.notes().forEach(note -> say.accept("  note: " + note));
-    say.accept("receipt: " + receipt.toJson());
+    say.accept(
+        "receipt: nodes %s, page sizes %s, %.1f %% of the pages asked; mapped in %.1f ms, populated in"
+                .formatted(
+                    receipt.bytesPerNode(),
+                    receipt.bytesPerPageSize(),
+                    100 * receipt.sampledShare(),
+                    receipt.map().toNanos() / 1e6)
+            + " %.1f ms by %d threads"
+                .formatted(receipt.populate().toNanos() / 1e6, receipt.populateThreads()));
+    receipt.notes().forEach(note -> say.accept("  note: " + note));
     say.accept(String.format(Locale.ROOT, "ready after %.1f ms", readyMillis));
   }
 

@@ -12,6 +12,9 @@ abstract class CopyCalls extends MemoryCalls {
   private static final int PINNED = 2;
   private static final int PAGEABLE = 3;
 
+  /** In place of a host address whose pages were unmapped under a registration. */
+  private static final long NOWHERE = Long.MAX_VALUE;
+
   /** Sources are read in stream order. */
   public static final int SOURCE_ORDER_STREAM = 1;
 
@@ -516,7 +519,8 @@ abstract class CopyCalls extends MemoryCalls {
                       == Personality.HostPointers.DEVICE_ADDRESS_NEEDED;
       boolean unknown = cuda && !there.portable() && there.context != context;
       long host = alias ? pins.hostAddress(there, address) : address;
-      return wrongForm || unknown || host + bytes > there.end() ? -1 : host;
+      boolean usable = !wrongForm && !unknown && !there.orphaned && host + bytes <= there.end();
+      return usable ? host : -1;
     } finally {
       lock.unlock();
     }
@@ -613,6 +617,7 @@ abstract class CopyCalls extends MemoryCalls {
     return Codes.SUCCESS;
   }
 
+  /** The host address to use now, {@link #NOWHERE} for pages nobody sees, or -1. */
   private long hostNow(long address, long bytes, boolean checksPins) {
     boolean alias = Addresses.isAlias(address);
     Registration there = alias ? pins.atAlias(address) : pins.at(address);
@@ -620,7 +625,10 @@ abstract class CopyCalls extends MemoryCalls {
       return !checksPins && !alias ? address : -1;
     }
     long host = alias ? pins.hostAddress(there, address) : address;
-    return !checksPins || host + bytes <= there.end() ? host : -1;
+    if (checksPins && host + bytes > there.end()) {
+      return -1;
+    }
+    return there.orphaned ? NOWHERE : host;
   }
 
   private int moveNow(
@@ -629,6 +637,9 @@ abstract class CopyCalls extends MemoryCalls {
       @Nullable PhysicalMemory origin,
       long originAt,
       long bytes) {
+    if ((target == null && targetAt == NOWHERE) || (origin == null && originAt == NOWHERE)) {
+      return Codes.SUCCESS;
+    }
     if ((target == null && !setup.host().touch(targetAt, bytes))
         || (origin == null && !setup.host().touch(originAt, bytes))) {
       return Codes.ILLEGAL_ADDRESS;
@@ -656,6 +667,9 @@ abstract class CopyCalls extends MemoryCalls {
           host = hostNow(at, bytes, true);
         } finally {
           lock.unlock();
+        }
+        if (host == NOWHERE) {
+          return Codes.SUCCESS;
         }
         if (host < 0 || !setup.host().touch(host, bytes)) {
           return Codes.ILLEGAL_ADDRESS;

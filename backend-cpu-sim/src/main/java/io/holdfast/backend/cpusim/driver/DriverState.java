@@ -17,6 +17,7 @@ abstract class DriverState {
   static final long FIRST_STREAM = 0x57_0000_0010L;
   static final long FIRST_EVENT = 0xE7_0000_0010L;
   static final long FIRST_GRAPH = 0x69_0000_0010L;
+  private static final int MOST_VIOLATIONS = 1000;
   final DriverSetup setup;
   final Personality personality;
   final boolean cuda;
@@ -36,6 +37,7 @@ abstract class DriverState {
   final List<Capture> captures = new ArrayList<>();
   final long[][] linkFreeAt;
   final int[] deviceLost;
+  private final List<String> violations = new ArrayList<>();
   long nextHandle;
   boolean initialized;
   volatile boolean closed;
@@ -80,6 +82,28 @@ abstract class DriverState {
    */
   public List<DeviceSpec> deviceSpecs() {
     return setup.devices();
+  }
+
+  /**
+   * What was done that no driver forbids and that goes wrong with a real one: memory unmapped under
+   * a registration, a wait that kept a virtual thread's carrier.
+   *
+   * @return one sentence each, in the order they happened
+   */
+  public List<String> violations() {
+    lock.lock();
+    try {
+      return List.copyOf(violations);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** With the lock held. */
+  final void violation(String what) {
+    if (violations.size() < MOST_VIOLATIONS) {
+      violations.add(what);
+    }
   }
 
   /**

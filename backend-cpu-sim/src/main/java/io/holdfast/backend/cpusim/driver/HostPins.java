@@ -1,6 +1,7 @@
 package io.holdfast.backend.cpusim.driver;
 
 import java.lang.foreign.Arena;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +61,9 @@ final class HostPins {
     return switch (host.inspect(address, bytes)) {
       case HOLE, SPECIAL -> rules.failureCode();
       case READ_ONLY -> readOnly ? pin(context, address, bytes, flags) : rules.failureCode();
-      case WRITABLE -> pin(context, address, bytes, flags);
+      // pinning makes the pages that are not there yet
+      case WRITABLE ->
+          host.touch(address, bytes) ? pin(context, address, bytes, flags) : rules.failureCode();
     };
   }
 
@@ -205,6 +208,19 @@ final class HostPins {
   /** The host address behind a device's address of it. */
   long hostAddress(Registration registration, long deviceAddress) {
     return registration.address + (Addresses.aliasOffset(deviceAddress) - registration.aliasOffset);
+  }
+
+  /** Registrations whose memory is gone now. */
+  List<Registration> orphan(long from, long to) {
+    List<Registration> orphans = new ArrayList<>();
+    byHost.forEach(
+        one -> {
+          if (one.address < to && one.end() > from && !one.orphaned) {
+            one.orphaned = true;
+            orphans.add(one);
+          }
+        });
+    return orphans;
   }
 
   long registeredBytes() {

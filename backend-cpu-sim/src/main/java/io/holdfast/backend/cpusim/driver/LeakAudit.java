@@ -19,6 +19,9 @@ import java.util.List;
  * @param deviceBytes bytes of allocations and handles
  * @param streams streams
  * @param events events
+ * @param regions host mappings, where the host is simulated
+ * @param regionBytes bytes of them
+ * @param files open descriptors of the host, where it is simulated
  * @param lostObjects registrations that a driver of this kind can never free (HIP's second of one
  *     range)
  */
@@ -36,6 +39,9 @@ public record LeakAudit(
     long deviceBytes,
     int streams,
     int events,
+    int regions,
+    long regionBytes,
+    int files,
     int lostObjects) {
 
   /**
@@ -67,6 +73,9 @@ public record LeakAudit(
     add(all, deviceBytes, "device bytes");
     add(all, streams, "streams");
     add(all, events, "events");
+    add(all, regions, "host mappings");
+    add(all, regionBytes, "mapped host bytes");
+    add(all, files, "open files");
     add(all, lostObjects, "lost registration objects");
     return List.copyOf(all);
   }
@@ -92,7 +101,39 @@ public record LeakAudit(
         deviceBytes - others.deviceBytes,
         streams - others.streams,
         events - others.events,
+        regions - others.regions,
+        regionBytes - others.regionBytes,
+        files - others.files,
         lostObjects - others.lostObjects);
+  }
+
+  /**
+   * The same with a simulated host's part.
+   *
+   * @param mappings of the process
+   * @param mappedBytes of them
+   * @param openFiles of the process
+   * @return the whole
+   */
+  public LeakAudit withHost(int mappings, long mappedBytes, int openFiles) {
+    return new LeakAudit(
+        retains,
+        contexts,
+        registrations,
+        hostAllocations,
+        hostBytes,
+        allocations,
+        reservations,
+        this.mappings,
+        physicalHandles,
+        descriptors,
+        deviceBytes,
+        streams,
+        events,
+        mappings,
+        mappedBytes,
+        openFiles,
+        lostObjects);
   }
 
   private static void add(List<String> all, long count, String what) {

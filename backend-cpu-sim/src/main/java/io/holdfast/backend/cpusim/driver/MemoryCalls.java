@@ -166,6 +166,32 @@ abstract class MemoryCalls extends CaptureCalls {
   }
 
   /**
+   * Tells the driver that host memory was unmapped. A real one hears nothing: its pages stay pinned
+   * while nobody sees them any more.
+   *
+   * @param address first byte
+   * @param bytes how many
+   */
+  public void unmapped(long address, long bytes) {
+    lock.lock();
+    try {
+      for (Registration one : pins.orphan(address, address + bytes)) {
+        violation(
+            "0x"
+                + Long.toHexString(address)
+                + ", "
+                + bytes
+                + " bytes were unmapped under the registration of 0x"
+                + Long.toHexString(one.address)
+                + ", "
+                + one.bytes);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
    * {@code cuMemAlloc}, {@code hipMalloc}.
    *
    * @param out the address

@@ -13,6 +13,9 @@ final class Registration {
   /** Where it lies in each device's window of aliases; -1 where addresses are the same. */
   final long aliasOffset;
 
+  /** Whether its memory was unmapped under it; the device then reaches pages that nobody sees. */
+  boolean orphaned;
+
   /** Not null where the driver allocated the memory. */
   final @Nullable Arena arena;
 

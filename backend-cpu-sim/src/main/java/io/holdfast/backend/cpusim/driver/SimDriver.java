@@ -69,6 +69,9 @@ public final class SimDriver extends VirtualMemoryCalls implements AutoCloseable
           deviceBytes,
           streams.size(),
           events.size(),
+          0,
+          0,
+          0,
           (int) pins.leakedObjects());
     } finally {
       lock.unlock();

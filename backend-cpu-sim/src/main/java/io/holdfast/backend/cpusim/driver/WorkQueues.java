@@ -323,6 +323,9 @@ abstract class WorkQueues extends DriverState {
   }
 
   void awaitTicket(Stream stream, long ticket) {
+    if (stream.completed < ticket && Thread.currentThread().isVirtual()) {
+      violation("a virtual thread waited in the driver for " + stream + " and kept its carrier");
+    }
     while (stream.completed < ticket && !closed) {
       scheduler.await();
     }

@@ -1,0 +1,60 @@
+package io.holdfast.backend.cpusim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.holdfast.Backend;
+import io.holdfast.Device;
+import io.holdfast.backend.cpusim.driver.Operation;
+import io.holdfast.copy.BlockCopies;
+import io.holdfast.device.DeviceAllocation;
+import io.holdfast.device.DeviceBlocks;
+import io.holdfast.device.Order;
+import io.holdfast.host.HostRequest;
+import io.holdfast.host.PageKind;
+import io.holdfast.layout.BlockLayout;
+import io.holdfast.layout.BlockShape;
+import io.holdfast.layout.Plane;
+import io.holdfast.pool.HostPool;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A pool larger than any laptop's memory. */
+class TebibytesTest {
+  private static final long BLOCK = 1L << 20;
+
+  @Test
+  void aPoolOfFourTebibytesOpensPinsCopiesAtItsEndsAndCloses() {
+    long slots = (4L << 40) / BLOCK;
+    try (SimMachine machine =
+            SimMachine.builder()
+                .profile(SimProfile.named("mi350x"))
+                .leaks(LeakPolicy.FAIL)
+                .build();
+        Backend backend = machine.backend();
+        Device device = backend.open(0);
+        SimEngine engine = machine.engineOnSharedContext(0)) {
+      DeviceAllocation memory = device.memory().allocate(4 * BLOCK);
+      BlockShape shape = BlockShape.of(1, BLOCK);
+      DeviceBlocks blocks =
+          DeviceBlocks.of(
+              memory.segment(), new BlockLayout(shape, List.of(Plane.packed(0, BLOCK, 4))));
+      byte[] content = new byte[(int) BLOCK];
+      java.util.Arrays.fill(content, (byte) 0x3C);
+      engine.write(memory.segment().rawAddress(), content);
+      try (HostPool pool =
+          HostPool.open(
+              device,
+              blocks,
+              HostRequest.ofBytes(slots * BLOCK).pages(PageKind.hugeTlb(1L << 30)))) {
+        long registrations = machine.ledger().count(Operation.HOST_REGISTER);
+        assertTrue(registrations >= 64, "64 GiB a call at most: " + registrations);
+        pool.store(BlockCopies.device(0, 0).host(0, slots - 1), Order.unordered()).await();
+        pool.load(BlockCopies.device(1, 2).host(0, slots - 1), Order.unordered()).await();
+        assertEquals(0x3C, engine.read(memory.segment().rawAddress() + 3 * BLOCK - 1, 1)[0]);
+        assertTrue(machine.audit().hostBytes() >= 4L << 40, "all of it is pinned");
+      }
+      memory.close();
+    }
+  }
+}
