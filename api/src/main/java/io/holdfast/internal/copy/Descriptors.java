@@ -110,6 +110,50 @@ final class Descriptors {
     return rows;
   }
 
+  /** Whether a part is not dense, so that rectangles can be more than rows. */
+  boolean hasGaps() {
+    Geometry where = begun(geometry);
+    return !where.allDense;
+  }
+
+  /**
+   * How many rectangles there will be, but for those that are split: pairs whose ids go on by one
+   * step on each side are one.
+   */
+  long rectangles() {
+    Geometry where = begun(geometry);
+    return where.parts * steps(begun(copies));
+  }
+
+  /** Rows of all rectangles together; the pieces of a dense run are one row. */
+  long rowsOfRectangles() {
+    return rowsBeforeSplits();
+  }
+
+  private static long steps(BlockCopies pairs) {
+    int count = pairs.pairs();
+    long steps = 0;
+    int pair = 0;
+    while (pair < count) {
+      int next = pair + 1;
+      if (next < count) {
+        long blocks = pairs.deviceBlock(next) - pairs.deviceBlock(pair);
+        long slots = pairs.hostSlot(next) - pairs.hostSlot(pair);
+        if (blocks != 0 && Long.signum(blocks) == Long.signum(slots)) {
+          next++;
+          while (next < count
+              && pairs.deviceBlock(next) - pairs.deviceBlock(next - 1) == blocks
+              && pairs.hostSlot(next) - pairs.hostSlot(next - 1) == slots) {
+            next++;
+          }
+        }
+      }
+      steps++;
+      pair = next;
+    }
+    return steps;
+  }
+
   /** Whether the last row was given out. */
   boolean isEmpty() {
     return part == begun(geometry).parts;

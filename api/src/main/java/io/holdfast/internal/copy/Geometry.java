@@ -31,6 +31,7 @@ final class Geometry {
   final boolean[] dense;
 
   final boolean anyDense;
+  final boolean allDense;
 
   /** Whose memory it is; entered by each submission. */
   final SegmentOwner[] owners;
@@ -45,6 +46,7 @@ final class Geometry {
     hostStride = new long[folded];
     dense = new boolean[folded];
     boolean any = false;
+    boolean all = true;
     int to = -1;
     for (int from = 0; from < bytes.size(); from++) {
       long base = device.get(from).memory().rawAddress();
@@ -63,8 +65,10 @@ final class Geometry {
     for (int part = 0; part < parts; part++) {
       dense[part] = deviceStride[part] == partBytes[part] && hostStride[part] == partBytes[part];
       any |= dense[part];
+      all &= dense[part];
     }
     anyDense = any;
+    allDense = all;
     this.owners = owners.toArray(SegmentOwner[]::new);
   }
 

@@ -292,7 +292,7 @@ final class Lane implements Poller.Watched, CopyLane {
       long rows =
           path == CopyPath.PITCHED
               ? rectangles.copy(copies, geometry, stream.handle())
-              : goRows(path, sequence);
+              : goRows(path, bytes, sequence);
       completion.went(path, rows, System.nanoTime() - begun);
     } catch (Throwable refused) {
       failure = refused;
@@ -351,7 +351,9 @@ final class Lane implements Poller.Watched, CopyLane {
     return end;
   }
 
-  private long goRows(CopyPath path, long sequence) {
+  private long goRows(CopyPath path, long bytes, long sequence) {
+    int threadBlocks =
+        path == CopyPath.KERNEL ? route.chooser().threadBlocks(direction, descriptors, bytes) : 0;
     long cap = route.mostRows(path);
     long expected = descriptors.rowsBeforeSplits();
     long rows = 0;
@@ -362,7 +364,7 @@ final class Lane implements Poller.Watched, CopyLane {
       table.used = to;
       table.lastSequence = sequence;
       try {
-        call(path, table, from, to);
+        call(path, table, from, to, threadBlocks);
       } catch (DriverException answer) {
         throw named(answer, table.rows, rows, from, to);
       }
@@ -371,7 +373,7 @@ final class Lane implements Poller.Watched, CopyLane {
     return rows;
   }
 
-  private void call(CopyPath path, Tables.Table table, long from, long to) {
+  private void call(CopyPath path, Tables.Table table, long from, long to, int threadBlocks) {
     switch (path) {
       case LOOP -> port.copyEach(table.rows, from, to, stream.handle());
       case BATCH ->
@@ -388,8 +390,9 @@ final class Lane implements Poller.Watched, CopyLane {
         if (columns == null) {
           throw new IllegalStateException("the device cannot read this copy table");
         }
-        int blocks = (int) Math.min(route.options().maxKernelBlocks(), to - from);
-        route.kernelPort().copyByKernel(table.rows, columns, from, to, blocks, stream.handle());
+        route
+            .kernelPort()
+            .copyByKernel(table.rows, columns, from, to, threadBlocks, stream.handle());
       }
       case PITCHED -> throw new IllegalStateException("rectangles are not rows of a table");
     }
@@ -607,7 +610,7 @@ final class Lane implements Poller.Watched, CopyLane {
         descriptors.begin(copies, geometry);
         long bytes = copies.pairs() * route.blockBytes();
         CopyPath path = route.chooser().choose(direction, descriptors, bytes);
-        String because = route.chooser().because(path);
+        String because = route.chooser().because(path, direction, descriptors, bytes);
         if (path == CopyPath.PITCHED) {
           long calls = rectangles.count(copies, geometry);
           return new CopyDecision(path, calls, Math.toIntExact(calls), because);

@@ -50,12 +50,16 @@ final class StagedRoute implements CopyRoute {
 
   /** Opens a route whose sides fit. */
   static StagedRoute open(
-      CoreDevice core, DeviceBlocks device, UnpinnedSlots slots, CopyOptions options) {
+      CoreDevice core,
+      DeviceBlocks device,
+      UnpinnedSlots slots,
+      CopyOptions options,
+      CopyProfile profile) {
     StagingRing ring =
         core.workers()
             .call(() -> StagingRing.open(core, slots.standing(), slots.shape(), slots.slots()));
     try {
-      StandardRoute route = StandardRoute.open(core, device, ring.places(), options);
+      StandardRoute route = StandardRoute.open(core, device, ring.places(), options, profile);
       return new StagedRoute(core, device, slots, ring, route);
     } catch (Throwable failure) {
       ring.close();

@@ -15,6 +15,7 @@ import io.holdfast.pin.HostBlocks;
 /** Copies of one device, above the accelerator port. Safe from any thread. */
 public final class StandardCopyEngine implements CopyEngine {
   private final CoreDevice device;
+  private final DeviceProfile profiles;
 
   /**
    * Over the device's port.
@@ -23,6 +24,7 @@ public final class StandardCopyEngine implements CopyEngine {
    */
   public StandardCopyEngine(CoreDevice device) {
     this.device = device;
+    this.profiles = new DeviceProfile(device, ProfileStore.ofThisUser());
   }
 
   @Override
@@ -48,13 +50,20 @@ public final class StandardCopyEngine implements CopyEngine {
               + device.info().ordinal());
     }
     if (inner instanceof HostSlots slots) {
-      return StandardRoute.open(device, blocks, slots, options);
+      return StandardRoute.open(device, blocks, slots, options, profileFor(options));
     }
     if (inner instanceof UnpinnedSlots slots) {
-      return StagedRoute.open(device, blocks, slots, options);
+      return StagedRoute.open(device, blocks, slots, options, profileFor(options));
     }
     throw new IllegalArgumentException(
         "the slots " + host + " were not made by PinnedRegion.blocks or a copy engine");
+  }
+
+  /** Measures at most once, and only for routes whose path is left to measurements. */
+  private CopyProfile profileFor(CopyOptions options) {
+    return options.path().isPresent()
+        ? CopyProfile.unknown("the route's path is fixed")
+        : device.workers().call(profiles::get);
   }
 
   @Override

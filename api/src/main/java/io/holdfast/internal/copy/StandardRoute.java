@@ -52,7 +52,11 @@ final class StandardRoute implements CopyRoute {
   private volatile boolean severalBlocks;
 
   private StandardRoute(
-      CoreDevice core, DeviceBlocks device, HostSlots slots, CopyOptions options) {
+      CoreDevice core,
+      DeviceBlocks device,
+      HostSlots slots,
+      CopyOptions options,
+      CopyProfile profile) {
     this.core = core;
     this.device = device;
     this.slots = slots;
@@ -60,7 +64,12 @@ final class StandardRoute implements CopyRoute {
     this.hostAddresses = slots.memory().addressesOn(core);
     this.batch = core.port().batchCopies().orElse(null);
     this.kernel = core.port().kernelCopies().orElse(null);
-    this.chooser = new PathChooser(core.port(), options);
+    this.chooser =
+        new PathChooser(
+            core.port(),
+            options,
+            batch == null ? 1 : Math.min(batch.maxRows(), options.maxBatchEntries()),
+            profile);
     this.blockBytes = device.shape().bytes();
     this.shapeParts = device.shape().parts();
     Set<Standing> grounds = new LinkedHashSet<>();
@@ -92,8 +101,12 @@ final class StandardRoute implements CopyRoute {
 
   /** Opens a route whose sides fit. */
   static StandardRoute open(
-      CoreDevice core, DeviceBlocks device, HostSlots slots, CopyOptions options) {
-    StandardRoute route = new StandardRoute(core, device, slots, options);
+      CoreDevice core,
+      DeviceBlocks device,
+      HostSlots slots,
+      CopyOptions options,
+      CopyProfile profile) {
+    StandardRoute route = new StandardRoute(core, device, slots, options, profile);
     core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
     core.poller().add(route.stores);
     core.poller().add(route.loads);

@@ -93,7 +93,7 @@ class PathsTest {
   }
 
   @Test
-  void aKernelTakesNoMoreThreadBlocksThanAllowedAndNoMoreThanRows() {
+  void aKernelTakesNoMoreThreadBlocksThanAllowed() {
     BlockLayout layout = BlockShape.of(1, 64).layerMajor(32);
     try (Rig rig = new Rig(everything(), layout, layout)) {
       CopyRoute route = rig.route(CopyOptions.auto().path(CopyPath.KERNEL).maxKernelBlocks(4));
