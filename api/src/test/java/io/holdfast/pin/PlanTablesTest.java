@@ -77,7 +77,7 @@ class PlanTablesTest {
     assertEquals(Bytes.gib(9), why.widestGapBytes());
     assertEquals(PlanOutcome.Reason.UNIT_EXCEEDS_CAP, why.reason());
     assertEquals(
-        "strides of 65536 bytes; strides of 131072 bytes; "
+        "smaller blocks, at strides of 65536 bytes; strides of 131072 bytes; "
             + "backing pages of at most 67108864 bytes; a cap of at least 9663676416 bytes",
         why.wouldWork());
     RegistrationPlan byDefault = why.geometry().plan(CutPolicy.INSIDE_BLOCK_IF_NEEDED).orThrow();
