@@ -104,7 +104,16 @@ final class Tables {
             all.asSlice(columnBytes, columnBytes),
             all.asSlice(2 * columnBytes, columnBytes),
             direction);
-    return new Table(copyTable, memory, readByDevice ? memory.seenBy(device) : null);
+    try {
+      return new Table(copyTable, memory, readByDevice ? memory.seenBy(device) : null);
+    } catch (Throwable failure) {
+      try {
+        memory.free();
+      } catch (RuntimeException second) {
+        failure.addSuppressed(second);
+      }
+      throw failure;
+    }
   }
 
   /** One table. */

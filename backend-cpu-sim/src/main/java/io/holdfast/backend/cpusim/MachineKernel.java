@@ -164,6 +164,11 @@ final class MachineKernel implements HostKernel {
   }
 
   @Override
+  public void allocate(FileHandle file, long fromBytes, long bytes) {
+    kernel.allocate(file, fromBytes, bytes);
+  }
+
+  @Override
   public void sealSize(FileHandle file) {
     kernel.sealSize(file);
   }
