@@ -124,14 +124,19 @@ final class ArchitectureTest {
   }
 
   @Test
-  void jcuda_stays_in_its_own_package() {
+  void jcuda_stays_in_its_own_package_and_its_one_binding_class() {
     noClasses()
         .that()
         .resideOutsideOfPackage("io.holdfast.backend.cuda.jcuda..")
+        .and(
+            describe(
+                "are not the binding to JCuda",
+                (JavaClass one) ->
+                    !one.getName().startsWith("io.holdfast.backend.cuda.JCudaBindings")))
         .should()
         .dependOnClassesThat()
         .resideInAPackage("jcuda..")
-        .because("JCuda is optional: only the package that is about it may name its types")
+        .because("JCuda is optional: only what is about it may name its types")
         .check(ALL);
   }
 
