@@ -150,6 +150,7 @@ abstract class WorkQueues extends DriverState {
     work.anyOrder = node.anyOrder;
     work.nanos = node.nanos;
     work.end = node.end;
+    work.reachBytes = node.reachBytes;
     work.body = node.body;
     return work;
   }
