@@ -172,6 +172,23 @@ class VirtualMemoryTest {
   }
 
   @Test
+  void aWishForAddressesThatHadMemoryIsIgnoredByNewerDrivers() {
+    DeviceRange range = vmm.reserve(2 * GRANULE, 0);
+    DeviceRange head = new DeviceRange(range.address(), GRANULE);
+    PhysicalHandle memory = vmm.create(GRANULE, PhysicalForm.plain());
+    vmm.map(head, memory);
+    vmm.unmap(head);
+    vmm.release(memory);
+    vmm.freeAddresses(range);
+
+    DeviceRange elsewhere = vmm.reserveAt(range);
+
+    assertEquals(range.bytes(), elsewhere.bytes());
+    assertNotEquals(range.address(), elsewhere.address());
+    vmm.freeAddresses(elsewhere);
+  }
+
+  @Test
   void anAddressCanBeTakenAgain() {
     DeviceRange range = vmm.reserve(4 * GRANULE, 0);
     vmm.freeAddresses(range);

@@ -266,7 +266,7 @@ abstract class MemoryCalls extends CaptureCalls {
         (thread, context) -> {
           Backed there = space.at(address);
           if (there == null) {
-            return cuda ? Codes.INVALID_VALUE : Codes.NOT_FOUND;
+            return Codes.NOT_FOUND;
           }
           out[0] = there.address;
           out[1] = there.bytes;

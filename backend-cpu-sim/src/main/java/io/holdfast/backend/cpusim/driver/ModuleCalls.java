@@ -100,7 +100,7 @@ abstract class ModuleCalls extends VirtualMemoryCalls {
           }
           awaitAll(gone.context());
           modules.remove(handle);
-          kernels.removeIf(kernel -> kernel.module() == gone);
+          kernels.removeIf(kernel -> kernel.module().handle() == handle);
           return Codes.SUCCESS;
         });
   }
