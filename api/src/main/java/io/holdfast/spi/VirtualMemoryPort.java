@@ -41,8 +41,8 @@ public interface VirtualMemoryPort {
   /**
    * Takes these addresses again, if the driver gives them.
    *
-   * <p>Drivers take it for a wish: an H200's (580) gave others for addresses that had just been given
-   * back, and answered success.
+   * <p>Drivers take it for a wish: an H200's (580) gave others for addresses that had just been
+   * given back, and answered success.
    *
    * @param range where
    * @return a range as long; its address can differ

@@ -65,8 +65,12 @@ public final class SimMachine implements AutoCloseable {
         new SimDriver(
             new DriverSetup(
                 parts.personality, parts.devices, space, clock, parts.seed, parts.freshByte));
-    this.kernel = new MachineKernel(under, driver, clock);
+    this.kernel = new MachineKernel(under, processId(), driver, clock);
     driver.faults().add(parts.faults);
+  }
+
+  private long processId() {
+    return process == null ? ProcessHandle.current().pid() : process.pid();
   }
 
   private static HostKernel thisKernel() {

@@ -521,6 +521,12 @@ final class DeviceSpace {
     return add(there.memory, 0, false, there.locationType, there.locationId);
   }
 
+  /** Another descriptor for the same, or -1. */
+  int duplicateDescriptor(int descriptor) {
+    Physical there = descriptors.get(descriptor);
+    return there == null ? -1 : describe(there);
+  }
+
   /** Whether it was one of ours. */
   boolean closeDescriptor(int descriptor) {
     Physical gone = descriptors.remove(descriptor);
