@@ -3,6 +3,7 @@ package io.holdfast.backend.cuda;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.backend.cpusim.driver.Personalities;
 import io.holdfast.backend.cpusim.shim.NativeShim;
 import java.io.ByteArrayOutputStream;
@@ -64,6 +65,34 @@ final class SimulatedLibcudaTest {
     assertEquals(0, child.code(), child.words());
     assertTrue(child.words().contains("libcuda.so.1 through JCuda 12.6.0"), child.words());
     assertTrue(child.words().endsWith("AUDIT nothing leaked"), child.words());
+  }
+
+  /** The library adds nothing to the simulator's answers and loses none. */
+  @Test
+  void theAnswersAreTheSimulatorsOwn() {
+    try (SimulatedLibcuda library = library("cuda-580");
+        SimMachine machine = SimulatedLibcuda.machine(SimulatedLibcuda.cuda580())) {
+      assertEquals(0, selfCheck(library, "answers"), this::words);
+      List<String> throughC = checks();
+      bytes.reset();
+      CheckReport report = new CheckReport(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+      SimulatedCalls calls = new SimulatedCalls(machine.calls());
+      calls.call("cuInit", 0);
+
+      new AnswerChecks(report, calls, 0).all();
+
+      assertEquals(0, report.failed(), this::words);
+      assertEquals(throughC, checks());
+    }
+  }
+
+  /** All that has a right answer; of addresses only that they are some. */
+  private List<String> checks() {
+    return words()
+        .lines()
+        .filter(line -> line.startsWith("PASS"))
+        .map(line -> line.replaceAll(": \\d{10,}$", ": an address"))
+        .toList();
   }
 
   @Test
