@@ -70,10 +70,10 @@ public final class NativeShim implements AutoCloseable {
       MethodHandle target =
           MethodHandles.lookup()
               .findVirtual(
-                  NativeShim.class,
+                  FromC.class,
                   "answer",
                   MethodType.methodType(long.class, int.class, MemorySegment.class))
-              .bindTo(shim);
+              .bindTo((FromC) shim::answer);
       stub =
           Linker.nativeLinker()
               .upcallStub(target, FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS), shim.arena);
@@ -105,7 +105,11 @@ public final class NativeShim implements AutoCloseable {
     return List.copyOf(names);
   }
 
-  /** Reached from C. */
+  /** What C calls. */
+  interface FromC {
+    long answer(int slot, MemorySegment words);
+  }
+
   private long answer(int slot, MemorySegment words) {
     try {
       return table.answer(
