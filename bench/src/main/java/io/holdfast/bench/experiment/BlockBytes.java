@@ -47,10 +47,7 @@ final class BlockBytes {
 
   /** Compares every byte of device blocks from..to-1 with what {@link #write} put there. */
   void check(long from, long to) {
-    each(
-        from,
-        to,
-        (memory, block) -> Pattern.firstDifference(memory, Pattern.mix(seed + block)));
+    each(from, to, (memory, block) -> Pattern.firstDifference(memory, Pattern.mix(seed + block)));
   }
 
   /** Looks whether every byte of device blocks from..to-1 is zero. */

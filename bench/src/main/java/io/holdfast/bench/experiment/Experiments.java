@@ -28,7 +28,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Long measurements in which Holdfast, plain C and PyTorch take turns, and trials on hardware.",
+      "Long measurements in which Holdfast, plain C and PyTorch take turns, and trials on"
+          + " hardware.",
       "Exits with 0 only when every claim was met."
     })
 public final class Experiments implements Callable<Integer> {

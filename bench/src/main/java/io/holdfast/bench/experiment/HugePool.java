@@ -25,8 +25,7 @@ final class HugePool implements AutoCloseable {
     if (!(pages instanceof PageKind.HugeTlb huge)) {
       return new HugePool(Path.of("/"), 0, false);
     }
-    Path pool =
-        Path.of("/sys/kernel/mm/hugepages/hugepages-" + huge.pageBytes() / 1024 + "kB");
+    Path pool = Path.of("/sys/kernel/mm/hugepages/hugepages-" + huge.pageBytes() / 1024 + "kB");
     Path knob = pool.resolve("nr_hugepages");
     long needed = Math.ceilDiv(bytes, huge.pageBytes());
     long free = read(pool.resolve("free_hugepages"));

@@ -12,7 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A program that answers each command line with one line of JSON. Not for several threads at once. */
+/**
+ * A program that answers each command line with one line of JSON. Not for several threads at once.
+ */
 final class LineProcess implements AutoCloseable {
   private final String name;
   private final Process process;

@@ -81,8 +81,7 @@ final class NativeTools {
 
   /** The library with an engine's other threads. */
   Neighbour neighbour(int ordinal) {
-    Path library =
-        compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
+    Path library = compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
     return Neighbour.open(library, ordinal);
   }
 
@@ -91,7 +90,8 @@ final class NativeTools {
     Path ptx = folder.resolve("copy_kernel.ptx");
     if (!Files.exists(ptx)) {
       List<String> command =
-          List.of("nvcc", "-O3", "-ptx", "-arch=compute_75", "-o", ptx.toString(), "copy_kernel.cu");
+          List.of(
+              "nvcc", "-O3", "-ptx", "-arch=compute_75", "-o", ptx.toString(), "copy_kernel.cu");
       if (!run(command).isEmpty()) {
         return Optional.empty();
       }
@@ -106,8 +106,7 @@ final class NativeTools {
       return Optional.empty();
     }
     return Optional.of(
-        new LineProcess(
-            "PyTorch", List.of("python3", folder.resolve("torch_pin.py").toString())));
+        new LineProcess("PyTorch", List.of("python3", folder.resolve("torch_pin.py").toString())));
   }
 
   private Path compiled(String name, List<String> sources, List<String> more) {

@@ -49,9 +49,7 @@ final class StartExperiment implements Experiment {
     List<PageKind> kinds =
         bench.settings().simulated()
             ? bench.settings().pagesOr(PageKind.base(), PageKind.thp())
-            : bench
-                .settings()
-                .pagesOr(PageKind.base(), PageKind.thp(), PageKind.hugeTlb(2L << 20));
+            : bench.settings().pagesOr(PageKind.base(), PageKind.thp(), PageKind.hugeTlb(2L << 20));
     try (DeviceAllocation memory = bench.device().memory().allocate(8 * SHAPE.bytes())) {
       DeviceBlocks blocks = DeviceBlocks.of(memory.segment(), SHAPE.blockMajor(8));
       bench.note("warming up the JVM");
@@ -150,13 +148,15 @@ final class StartExperiment implements Experiment {
     opened.add(seconds[0]);
     closed.add(seconds[1]);
     bench.write(
-        bench.result("turn", pages).put("who", "holdfast").put("seconds", seconds[0])
+        bench
+            .result("turn", pages)
+            .put("who", "holdfast")
+            .put("seconds", seconds[0])
             .put("populateThreads", (int) seconds[2]));
   }
 
   /** Seconds from open to ready, and of the close; the number of threads that populated. */
-  private static double[] open(
-      Workbench bench, DeviceBlocks blocks, PageKind pages, long bytes) {
+  private static double[] open(Workbench bench, DeviceBlocks blocks, PageKind pages, long bytes) {
     HostRequest request = HostRequest.ofBytes(bytes).pages(pages).limits(Limits.ADVISE);
     long begun = System.nanoTime();
     HostPool pool = HostPool.open(bench.device(), blocks, request);
