@@ -105,6 +105,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         }
       }
       HostSlots made = new HostSlots(memory, layout);
+      made.place.enrol();
       known.add(new WeakReference<>(made));
       return made;
     }

@@ -95,6 +95,9 @@ final class FakePort implements DevicePort {
   /** How many more streams can be made. */
   int streamsLeft = Integer.MAX_VALUE;
 
+  /** How many more events can be made. */
+  int eventsLeft = Integer.MAX_VALUE;
+
   /** What streamIdle answers instead, when set. */
   volatile @Nullable DriverException idleRefusal;
 
@@ -465,6 +468,9 @@ final class FakePort implements DevicePort {
 
   @Override
   public synchronized EventHandle createEvent(EventKind kind) {
+    if (eventsLeft-- <= 0) {
+      throw refusal("createEvent", DriverFault.OUT_OF_MEMORY);
+    }
     EventHandle handle = new EventHandle(HANDLES.incrementAndGet(), 0);
     events.put(handle.value(), new Event());
     return handle;
