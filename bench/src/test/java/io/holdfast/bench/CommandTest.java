@@ -129,12 +129,6 @@ final class CommandTest {
   void an_infeasible_plan_ends_with_3_and_says_what_would_work() {
     Run run =
         run(
-            "doctor --ranks 2",
-            "doctor --bytes-per-rank 1GiB --ranks 0",
-            "doctor --bytes-per-rank 1GiB --pages driver",
-            "doctor --root no-such-folder",
-            "doctor --compare one.json",
-            "doctor --compare no-such.json neither.json",
             "plan",
             "--bytes",
             "300GiB",
