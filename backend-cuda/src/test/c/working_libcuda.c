@@ -239,7 +239,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   BEGIN(0);
   if (device < 0 || device >= DEVICES) return NO_DEVICE;
   switch (attribute) {
+    case 10: *value = 32; return OK;
     case 11: *value = 2147483647; return OK;
+    case 75: *value = 9; return OK;
+    case 76: *value = 0; return OK;
 #ifdef ALIAS
     case 91: *value = 0; return OK;
 #else
