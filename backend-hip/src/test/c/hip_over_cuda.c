@@ -763,9 +763,11 @@ int hiprtcCompileProgram(void *program, int count, const char **options) {
   const char *all[16];
   if (enter() || count > 15 || cuDeviceGetAttribute(&major, 75, current) || cuDeviceGetAttribute(&minor, 76, current)) return 11;
   snprintf(architecture, sizeof architecture, "--gpu-architecture=compute_%d%d", major, minor);
-  for (int i = 0; i < count; i++) all[i] = options[i];
-  all[count] = architecture;
-  return nvrtcCompileProgram(program, count + 1, all);
+  int given = 0;
+  for (int i = 0; i < count; i++)
+    if (strcmp(options[i], "-O3")) all[given++] = options[i]; /* NVIDIA's knows no such option and always does it */
+  all[given++] = architecture;
+  return nvrtcCompileProgram(program, given, all);
 }
 
 int hiprtcGetProgramLogSize(void *program, size_t *bytes) {

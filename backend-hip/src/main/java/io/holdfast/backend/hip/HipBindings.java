@@ -192,6 +192,7 @@ final class HipBindings {
           JAVA_LONG, ADDRESS, ADDRESS);
 
   private final String library;
+  private final SymbolLookup symbols;
   private final List<String> missing = new ArrayList<>();
 
   private final MemorySegment hipGetErrorName;
@@ -263,6 +264,7 @@ final class HipBindings {
    */
   HipBindings(String library, SymbolLookup symbols) {
     this.library = library;
+    this.symbols = symbols;
     hipGetErrorName = required(symbols, "hipGetErrorName");
     hipGetErrorString = required(symbols, "hipGetErrorString");
     hipGetLastError = required(symbols, "hipGetLastError");
@@ -333,6 +335,11 @@ final class HipBindings {
   /** Which library it is, for people. */
   String describe() {
     return library + " through FFM";
+  }
+
+  /** The run-time compiler that belongs to the library; can load another one. */
+  HipCompiler.Search compiler(HipVersion version) {
+    return HipCompiler.find(library, symbols, version);
   }
 
   /** Whether the library exports what a feature needs; whether it works is another question. */

@@ -38,6 +38,7 @@ import io.holdfast.spi.VirtualMemoryPort;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -58,6 +59,8 @@ final class HipDevicePort implements DevicePort {
   private final Optional<PitchedCopyPort> pitchedCopies;
   private final Optional<HostAllocationPort> hostAllocations;
   private final Optional<VirtualMemoryPort> virtualMemory;
+  private final HipKernelCopies.Loaded kernels;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   HipDevicePort(HipDriver driver, int device) {
     this.driver = driver;
@@ -74,6 +77,7 @@ final class HipDevicePort implements DevicePort {
         present(hip.offers(HipFeature.HOST_ALLOCATION), () -> new HipHostAllocations(this));
     virtualMemory =
         present(virtual && hip.offers(HipFeature.VIRTUAL_MEMORY), () -> new HipVirtualMemory(this));
+    kernels = HipKernelCopies.load(this, driver.kernels());
   }
 
   private static <T> Optional<T> present(boolean there, Supplier<T> port) {
@@ -608,7 +612,12 @@ final class HipDevicePort implements DevicePort {
 
   @Override
   public Optional<KernelCopyPort> kernelCopies() {
-    return Optional.empty();
+    return kernels.copies().map(copies -> copies);
+  }
+
+  @Override
+  public Optional<String> kernelAbsence() {
+    return kernels.absence();
   }
 
   @Override
@@ -628,7 +637,11 @@ final class HipDevicePort implements DevicePort {
 
   // ---- end
 
-  /** Nothing is retained by opening: the runtime keeps its devices for the life of the process. */
+  /** Only kernels are let go: the runtime keeps its devices for the life of the process. */
   @Override
-  public void close() {}
+  public void close() {
+    if (closed.compareAndSet(false, true)) {
+      kernels.copies().ifPresent(HipKernelCopies::unload);
+    }
+  }
 }

@@ -32,6 +32,11 @@ record HipVersion(int number) {
 
   private static final int HIP_7_14 = 71_400_000;
 
+  /** The first number, which the names of libraries end with. */
+  int major() {
+    return number / 10_000_000;
+  }
+
   /** What hipMemoryType calls device memory: renumbered by 6.0. */
   int memoryTypeDevice() {
     return number >= HIP_6_0 ? 2 : 1;

@@ -35,7 +35,7 @@ final class PretendRuntime {
       "../../../../backend-cuda/src/test/c/working_libcuda.c";
 
   private static final String CUDA = "libcuda.so.1";
-  private static final String COMPILER = "libnvrtc.so";
+  static final String COMPILER = "libnvrtc.so";
 
   private static final List<String> KINDS =
       List.of(
