@@ -69,8 +69,7 @@ final class HipKernelCopies implements KernelCopyPort {
   }
 
   private static Loaded load(HipDevicePort port, HipCompiler compiler) {
-    HipLaunch launch =
-        new HipLaunch(port.attribute(HIP_DEVICE_ATTRIBUTE_WARP_SIZE, USUAL_LANES));
+    HipLaunch launch = new HipLaunch(port.attribute(HIP_DEVICE_ATTRIBUTE_WARP_SIZE, USUAL_LANES));
     try (Arena arena = Arena.ofConfined()) {
       HipFrame frame = port.enter(); // the compiler asks for the current device's architecture
       HipCompiler.Outcome outcome;
@@ -121,8 +120,7 @@ final class HipKernelCopies implements KernelCopyPort {
             Optional.of(new HipKernelCopies(port, launch, module, copyLike, copyMixed)),
             Optional.empty())
         : Loaded.not(
-            "the runtime does not take the copy kernels: "
-                + port.failure(call, code).getMessage());
+            "the runtime does not take the copy kernels: " + port.failure(call, code).getMessage());
   }
 
   @Override

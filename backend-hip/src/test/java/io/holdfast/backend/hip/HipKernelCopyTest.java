@@ -59,8 +59,7 @@ final class HipKernelCopyTest {
     long total = (1L << 30) + 9_999 * 4096;
     long pieces = HipLaunch.pieces(1L << 30, new HipLaunch(64).aimedPieceBytes(total, 128));
 
-    assertTrue(
-        !HipLaunch.alike(10_000, pieces, total, HipLaunch.pieceBytes(1L << 30, pieces)));
+    assertTrue(!HipLaunch.alike(10_000, pieces, total, HipLaunch.pieceBytes(1L << 30, pieces)));
   }
 
   @Test
@@ -163,8 +162,7 @@ final class HipKernelCopyTest {
   void aLibraryWithoutTheCompilersNamesIsToldFromOneThatIsNotThere() {
     Path counting = CLibrary.compile(folder, "counting_libamdhip64.c", "libhiprtc.so.7");
     Path library = folder.resolve("libamdhip64.so.7");
-    var symbols =
-        ((DynamicLibrary.Opened) DynamicLibrary.open(counting.toString())).symbols();
+    var symbols = ((DynamicLibrary.Opened) DynamicLibrary.open(counting.toString())).symbols();
 
     HipCompiler.Search search =
         HipCompiler.find(library.toString(), symbols, new HipVersion(PretendRuntime.LATEST));
