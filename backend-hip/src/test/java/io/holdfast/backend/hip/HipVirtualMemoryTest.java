@@ -1,7 +1,6 @@
 package io.holdfast.backend.hip;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -20,8 +19,6 @@ import io.holdfast.spi.VirtualMemoryPort;
 import io.holdfast.spi.VirtualMemoryPort.PhysicalForm;
 import io.holdfast.spi.VirtualMemoryPort.RdmaWish;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -202,7 +199,7 @@ final class HipVirtualMemoryTest {
     }
     virtual.release(exported);
     virtual.release(imported);
-    close(descriptor);
+    LibC.close(descriptor);
   }
 
   @Test
@@ -230,7 +227,7 @@ final class HipVirtualMemoryTest {
         Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor))
             .toString()
             .contains("dma-buf"));
-    close(descriptor);
+    LibC.close(descriptor);
     virtual.unmap(addresses);
     virtual.release(handle);
     virtual.freeAddresses(addresses);
@@ -257,20 +254,5 @@ final class HipVirtualMemoryTest {
   @SuppressWarnings("restricted")
   private static MemorySegment deviceMemory(DeviceRange range) {
     return MemorySegment.ofAddress(range.address()).reinterpret(range.bytes());
-  }
-
-  /** Closes a raw descriptor with libc's own call. */
-  @SuppressWarnings("restricted")
-  private static void close(int descriptor) {
-    var linker = Linker.nativeLinker();
-    var handle =
-        linker.downcallHandle(
-            linker.defaultLookup().find("close").orElseThrow(),
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-    try {
-      assertEquals(0, (int) handle.invokeExact(descriptor));
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
   }
 }
