@@ -633,17 +633,75 @@ int hipMemGetAllocationGranularity(size_t *bytes, const properties *p, int optio
   return done(cuMemGetAllocationGranularity(bytes, &b, option));
 }
 
+/*
+ * HIP gives addresses that were just given back to who asks for them; CUDA drivers take that for a wish, and newer ones do not
+ * fulfil it. So the last ones given back stay with us until others are.
+ */
+#define MOST_RESERVATIONS 65536
+
+static struct { u64 at, bytes, mapped; } reservations[MOST_RESERVATIONS];
+static u64 parked, parked_bytes;
+
+/* Under the lock: the reservation that holds an address; that of address 0 is a free place. */
+static int reservation_of(u64 at) {
+  for (int i = 0; i < MOST_RESERVATIONS; i++)
+    if (at ? reservations[i].at && at >= reservations[i].at && at < reservations[i].at + reservations[i].bytes : !reservations[i].at)
+      return i;
+  return -1;
+}
+
+static int park(u64 address, u64 bytes) {
+  pthread_mutex_lock(&lock);
+  u64 old = parked, old_bytes = parked_bytes;
+  parked = address;
+  parked_bytes = bytes;
+  pthread_mutex_unlock(&lock);
+  return old ? cuMemAddressFree(old, old_bytes) : OK;
+}
+
+/* For tests that count what is left. */
+int hip_over_cuda_unpark(void) { return park(0, 0); }
+
+static void remember(u64 at, u64 bytes) {
+  pthread_mutex_lock(&lock);
+  int place = reservation_of(0);
+  if (place < 0) abort();
+  reservations[place].at = at;
+  reservations[place].bytes = bytes;
+  reservations[place].mapped = 0;
+  pthread_mutex_unlock(&lock);
+}
+
 int hipMemAddressReserve(void **address, size_t bytes, size_t alignment, void *hint, u64 flags) {
   ENTER();
   if (!FROM(6, 1)) return done(OK); /* and writes nothing */
   NEEDS(cuMemAddressReserve);
-  return done(cuMemAddressReserve((u64 *)address, bytes, alignment, (u64)hint, flags));
+  pthread_mutex_lock(&lock);
+  int here = hint && (u64)hint == parked && bytes == parked_bytes && !flags && (!alignment || parked % alignment == 0);
+  if (here) parked = 0;
+  pthread_mutex_unlock(&lock);
+  if (here) *address = hint;
+  int code = here ? OK : cuMemAddressReserve((u64 *)address, bytes, alignment, (u64)hint, flags);
+  if (code == OK) remember((u64)*address, bytes);
+  return done(code);
 }
 
 int hipMemAddressFree(void *address, size_t bytes) {
   ENTER();
   NEEDS(cuMemAddressFree);
-  return done(cuMemAddressFree((u64)address, bytes));
+  pthread_mutex_lock(&lock);
+  int place = address ? reservation_of((u64)address) : -1;
+  int fits = place >= 0 && reservations[place].at == (u64)address && reservations[place].bytes == bytes && !reservations[place].mapped;
+  if (fits) reservations[place].at = 0;
+  pthread_mutex_unlock(&lock);
+  return done(fits ? park((u64)address, bytes) : INVALID);
+}
+
+static void mapped(u64 address, u64 bytes, int sign) {
+  pthread_mutex_lock(&lock);
+  int place = address ? reservation_of(address) : -1;
+  if (place >= 0) reservations[place].mapped += sign > 0 ? bytes : -bytes;
+  pthread_mutex_unlock(&lock);
 }
 
 int hipMemCreate(u64 *handle, size_t bytes, const properties *p, u64 flags) {
@@ -663,13 +721,17 @@ int hipMemRelease(u64 handle) {
 int hipMemMap(void *address, size_t bytes, size_t offset, u64 handle, u64 flags) {
   ENTER();
   NEEDS(cuMemMap);
-  return done(offset ? INVALID : cuMemMap((u64)address, bytes, offset, handle, flags));
+  int code = offset ? INVALID : cuMemMap((u64)address, bytes, offset, handle, flags);
+  if (code == OK) mapped((u64)address, bytes, 1);
+  return done(code);
 }
 
 int hipMemUnmap(void *address, size_t bytes) {
   ENTER();
   NEEDS(cuMemUnmap);
-  return done(cuMemUnmap((u64)address, bytes));
+  int code = cuMemUnmap((u64)address, bytes);
+  if (code == OK) mapped((u64)address, bytes, -1);
+  return done(code);
 }
 
 int hipMemSetAccess(void *address, size_t bytes, const void *descriptors, size_t count) {

@@ -51,6 +51,7 @@ final class PretendRuntime {
           "retained contexts");
 
   private final SymbolLookup below;
+  private final MethodHandle unpark;
   private final HipBindings bindings;
   private final HipDriver driver;
 
@@ -72,6 +73,10 @@ final class PretendRuntime {
 
   PretendRuntime(Path library, Path folder, int version, KernelWish kernels) {
     below = symbols(folder.resolve(CUDA));
+    unpark =
+        linked(
+            symbols(library).find("hip_over_cuda_unpark").orElseThrow(),
+            FunctionDescriptor.of(JAVA_INT));
     bindings = new HipBindings("pretended", symbols(library));
     assertEquals(List.of(), bindings.missing());
     driver = new HipDriver(bindings, new HipVersion(version), kernels);
@@ -172,6 +177,11 @@ final class PretendRuntime {
 
   /** Nothing is left but the runtime's own contexts, which it keeps for the process's life. */
   void assertNothingLeft() {
+    try {
+      assertEquals(0, (int) unpark.invokeExact());
+    } catch (Throwable bug) {
+      throw new AssertionError(bug);
+    }
     for (String kind : KINDS) {
       if (!kind.equals("retained contexts")) {
         assertEquals(0, alive(kind), kind);
