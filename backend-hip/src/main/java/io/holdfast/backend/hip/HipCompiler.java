@@ -90,12 +90,13 @@ final class HipCompiler {
   }
 
   /**
-   * Compiles. Takes up to some seconds.
+   * Compiles for the current device's architecture. Takes up to some seconds.
    *
    * @param lanes of a wavefront
    * @param arena where the code object goes
+   * @param more options, for example another architecture
    */
-  Outcome compile(int lanes, Arena arena) {
+  Outcome compile(int lanes, Arena arena, String... more) {
     MemorySegment program = arena.allocate(JAVA_LONG);
     MemorySegment size = arena.allocate(JAVA_LONG);
     int code = hiprtc.hiprtcCreateProgram(program, text(arena), arena.allocateFrom(RESOURCE));
@@ -104,7 +105,8 @@ final class HipCompiler {
     }
     long handle = program.get(JAVA_LONG, 0);
     try {
-      List<String> options = List.of("-O3", "-DLANES=" + lanes + "u");
+      List<String> options = new ArrayList<>(List.of("-O3", "-DLANES=" + lanes + "u"));
+      options.addAll(List.of(more));
       MemorySegment pointers = arena.allocate(ADDRESS, options.size());
       for (int i = 0; i < options.size(); i++) {
         pointers.setAtIndex(ADDRESS, i, arena.allocateFrom(options.get(i)));
