@@ -222,7 +222,7 @@ final class HipHeaderTest {
   }
 
   private static String inHeader(String struct, String field, HipVersion version) {
-    boolean nested = version.allocationProperties() != HipLayouts.PROPERTIES_5_2;
+    boolean nested = version.number() >= 50_300_000;
     return switch (field) {
       case "compressionType", "gpuDirectRDMACapable", "usage" ->
           nested ? "allocFlags." + field : field;
