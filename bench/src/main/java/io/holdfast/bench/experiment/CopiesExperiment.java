@@ -24,9 +24,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Copies against plain C in the same run: bulk, scattered blocks by size and path, merged runs, both
- * directions at once, and beside a busy compute stream. The setting {@code parts} names which; the
- * link is C's bulk rate of the run.
+ * Copies against plain C in the same run: bulk, scattered blocks by size and path, merged runs,
+ * both directions at once, and beside a busy compute stream. The setting {@code parts} names which;
+ * the link is C's bulk rate of the run.
  */
 final class CopiesExperiment implements Experiment {
   private static final String AUTO = "AUTO";
@@ -67,7 +67,9 @@ final class CopiesExperiment implements Experiment {
     return value.toString().toLowerCase(Locale.ROOT);
   }
 
-  /** What the neighbour on the other side of the comparison reaches in bulk, 10^9 bytes a second. */
+  /**
+   * What the neighbour on the other side of the comparison reaches in bulk, 10^9 bytes a second.
+   */
   private static void bulk(Workbench bench, Map<Direction, Double> link) {
     long each = bench.settings().size("bulkBlock", 1024 * MIB, 4 * MIB);
     int copies = 2;
@@ -103,8 +105,7 @@ final class CopiesExperiment implements Experiment {
       if (their != null) {
         rate(bench, "bulk", direction, "c", "LOOP", each, their);
         link.put(direction, their.median());
-        bench.atLeast(
-            "bulk against C, " + lower(direction), our.median() / their.median(), 0.97);
+        bench.atLeast("bulk against C, " + lower(direction), our.median() / their.median(), 0.97);
       }
     }
   }

@@ -25,8 +25,8 @@ import java.util.Optional;
 /**
  * From "open a pool" to "every slot usable", in turn with plain C: the simple shape, one madvise
  * and one registration, and pipelines of one registering thread behind several that populate. After
- * the first round only the three fastest pipelines go on; PyTorch allocates as much beside them. The
- * setting {@code threads} names the pipelines to try, {@code torch=0} leaves PyTorch out.
+ * the first round only the three fastest pipelines go on; PyTorch allocates as much beside them.
+ * The setting {@code threads} names the pipelines to try, {@code torch=0} leaves PyTorch out.
  */
 final class StartExperiment implements Experiment {
   private static final BlockShape SHAPE = BlockShape.of(1, 64 << 10);
