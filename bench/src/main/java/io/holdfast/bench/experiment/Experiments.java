@@ -74,6 +74,9 @@ public final class Experiments implements Callable<Integer> {
     known.put("probe", ProbeExperiment::new);
     known.put("capture", CaptureExperiment::new);
     known.put("copies", CopiesExperiment::new);
+    known.put("kill", KillExperiment::new);
+    known.put("soak", SoakExperiment::new);
+    known.put("devices", DevicesExperiment::new);
     known.put("extensible", ExtensibleExperiment::new);
     return known;
   }
