@@ -87,11 +87,12 @@ public final class RandomShapes {
 
   /** With a path of its own now and then, where it is there. */
   private HostPool open(DeviceBlocks ends, HostRequest request, PoolOptions options) {
-    int choice = random.nextInt(2 * CopyPath.values().length);
-    if (choice < CopyPath.values().length) {
-      CopyPath path = CopyPath.values()[choice];
+    List<CopyPath> paths = List.of(CopyPath.values());
+    int choice = random.nextInt(2 * paths.size());
+    if (choice < paths.size()) {
       try {
-        return HostPool.open(device, ends, request, options.copy(CopyOptions.auto().path(path)));
+        CopyOptions fixed = CopyOptions.auto().path(paths.get(choice));
+        return HostPool.open(device, ends, request, options.copy(fixed));
       } catch (UnsupportedException _) { // absent here: let measurements decide
       }
     }
