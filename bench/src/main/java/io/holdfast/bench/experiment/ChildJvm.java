@@ -12,11 +12,8 @@ import java.util.List;
 final class ChildJvm {
   private ChildJvm() {}
 
-  /**
-   * Starts it; what it says on standard output can be read, what it complains about is discarded or
-   * shown.
-   */
-  static Process start(Class<?> main, List<String> arguments, Redirect complaints) {
+  /** The command line that starts it. */
+  static List<String> command(Class<?> main, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
@@ -28,6 +25,15 @@ final class ChildJvm {
             System.getProperty("java.class.path"),
             main.getName()));
     command.addAll(arguments);
+    return command;
+  }
+
+  /**
+   * Starts it; what it says on standard output can be read, what it complains about is discarded or
+   * shown.
+   */
+  static Process start(Class<?> main, List<String> arguments, Redirect complaints) {
+    List<String> command = command(main, arguments);
     try {
       return new ProcessBuilder(command).redirectError(complaints).start();
     } catch (IOException failure) {

@@ -71,6 +71,8 @@ public final class Experiments implements Callable<Integer> {
   private static Map<String, Supplier<Experiment>> known() {
     Map<String, Supplier<Experiment>> known = new LinkedHashMap<>();
     known.put("start", StartExperiment::new);
+    known.put("populate", PopulateExperiment::new);
+    known.put("ranks", RanksExperiment::new);
     known.put("probe", ProbeExperiment::new);
     known.put("capture", CaptureExperiment::new);
     known.put("copies", CopiesExperiment::new);
