@@ -30,6 +30,7 @@ import picocli.CommandLine.Spec;
       PlanCommand.class,
       BenchCommand.class,
       ReportCommand.class,
+      DoctorCommand.class,
       HelpCommand.class
     },
     exitCodeListHeading = "%nExit codes:%n",

@@ -42,6 +42,7 @@ final class ScriptedKernel implements HostKernel {
   Optional<HostKernelException> adviceRefusal = Optional.empty();
   Optional<HostKernelException> placeRefusal = Optional.empty();
   Consumer<MemorySegment> populate = slice -> {};
+  Consumer<String> beforeText = path -> {};
   BiFunction<Long, Integer, Integer> nodeOfPage = (offset, index) -> 0;
   Optional<HostKernelException> nodesRefusal = Optional.empty();
   FileSystemFacts fileSystem = new FileSystemFacts(0, 4096, 0, 0, 0);
@@ -288,6 +289,7 @@ final class ScriptedKernel implements HostKernel {
 
   @Override
   public Optional<String> text(String path) {
+    beforeText.accept(path);
     return Optional.ofNullable(texts.get(path));
   }
 
