@@ -58,6 +58,7 @@ final class BenchCommand implements Callable<Integer> {
     @Option(
         names = "--quick",
         description = "Few sizes, one process each: under 3 minutes on a simulator. The default.")
+    @SuppressWarnings("UnusedVariable") // it is the default; picocli refuses both
     private boolean quick;
 
     @Option(names = "--full", description = "All sizes, more processes: figures to publish.")

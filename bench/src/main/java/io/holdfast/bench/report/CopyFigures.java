@@ -23,7 +23,7 @@ final class CopyFigures {
     this.runs = runs;
   }
 
-  /** GB/s by block size in KiB of one path and direction. */
+  /** GB/s by block size in KiB of one path and direction, by JMH or in turn with plain C. */
   private static Map<Double, Spread> rates(RunData run, String path, String direction) {
     Map<Double, Spread> rates = new TreeMap<>();
     for (JsonNode result : run.jmh("CopyBenchmark")) {
@@ -37,7 +37,26 @@ final class CopyFigures {
                         params.path("blockKib").asDouble(), spread.map(value -> value / 1000)));
       }
     }
+    rates.putAll(experiment(run, "holdfast", path, direction));
     return rates;
+  }
+
+  private static Map<Double, Spread> experiment(
+      RunData run, String who, String path, String direction) {
+    Map<Double, Spread> rates = new TreeMap<>();
+    for (JsonNode line : scattered(run, who, path, direction)) {
+      Spread.ofSamples(line.path("gbps"))
+          .ifPresent(rate -> rates.put(line.path("blockBytes").asDouble() / 1024, rate));
+    }
+    return rates;
+  }
+
+  private static List<JsonNode> scattered(RunData run, String who, String path, String direction) {
+    return run.experiments("scatter").stream()
+        .filter(line -> line.path("who").asText().equals(who))
+        .filter(line -> line.path("path").asText().equals(path))
+        .filter(line -> line.path("direction").asText().equalsIgnoreCase(direction))
+        .toList();
   }
 
   /** The figure that a rate is held against, and what it is. */
@@ -64,9 +83,9 @@ final class CopyFigures {
   /** What plain C reaches in one piece, in the same run. */
   private static Optional<Double> bulk(RunData run, String direction) {
     return run.experiments("bulk").stream()
-        .filter(line -> line.path("who").asText().startsWith("c"))
+        .filter(line -> line.path("who").asText().equals("c"))
         .filter(line -> line.path("direction").asText().equalsIgnoreCase(direction))
-        .map(line -> Spread.ofSamples(line.path("gigabytesPerSecond")))
+        .map(line -> Spread.ofSamples(line.path("gbps")))
         .flatMap(Optional::stream)
         .map(Spread::median)
         .findFirst();
@@ -104,6 +123,10 @@ final class CopyFigures {
         Map<Double, Spread> rates = rates(run, path, direction);
         sizes.addAll(rates.keySet());
         chart.add(new Series(name(run, path), i, path, Role.OURS, points(rates)));
+      }
+      for (String path : PATHS) {
+        Map<Double, Spread> rates = experiment(run, "c", path, direction);
+        chart.add(new Series(name(run, "C " + path), i, path, Role.YARDSTICK, points(rates)));
       }
       if (!sizes.isEmpty() && !run.simulated()) {
         Ceiling ceiling = ceiling(run, direction);
@@ -189,10 +212,61 @@ final class CopyFigures {
     List<Table> tables = new ArrayList<>();
     for (RunData run : runs) {
       for (String direction : List.of("STORE", "LOAD")) {
-        table(run, direction).filter(table -> !table.isEmpty()).ifPresent(tables::add);
+        table(run, direction).ifPresent(tables::add);
       }
+      submission(run).ifPresent(tables::add);
     }
     return tables;
+  }
+
+  /** What the caller's thread spends, by path. */
+  private Optional<Table> submission(RunData run) {
+    List<String> paths = new ArrayList<>();
+    for (String path : PATHS) {
+      if (!submitted(run, path, "STORE").isEmpty()) {
+        paths.add(path);
+      }
+    }
+    if (paths.isEmpty()) {
+      return Optional.empty();
+    }
+    List<String> columns = new ArrayList<>(List.of("block"));
+    for (String path : paths) {
+      columns.add(path + " store");
+      columns.add(path + " load");
+    }
+    TreeSet<Double> sizes = new TreeSet<>();
+    paths.forEach(path -> sizes.addAll(submitted(run, path, "STORE").keySet()));
+    List<List<String>> rows = new ArrayList<>();
+    for (double size : sizes) {
+      List<String> row = new ArrayList<>(List.of(Spread.size(size) + " KiB"));
+      for (String path : paths) {
+        for (String direction : List.of("STORE", "LOAD")) {
+          Double nanos = submitted(run, path, direction).get(size);
+          row.add(nanos == null ? "–" : Spread.number(nanos));
+        }
+      }
+      rows.add(row);
+    }
+    return Optional.of(
+        new Table(
+            name(run, "Submission, ns for each descriptor"),
+            "What the caller's thread spends on one batch over its descriptors: checks, merging,"
+                + " the driver's calls. One batch, not a median.",
+            columns,
+            rows));
+  }
+
+  private static Map<Double, Double> submitted(RunData run, String path, String direction) {
+    Map<Double, Double> nanos = new TreeMap<>();
+    for (JsonNode line : scattered(run, "holdfast", path, direction)) {
+      if (line.path("descriptors").asLong() > 0) {
+        nanos.put(
+            line.path("blockBytes").asDouble() / 1024,
+            line.path("submitNanos").asDouble() / line.path("descriptors").asDouble());
+      }
+    }
+    return nanos;
   }
 
   private Optional<Table> table(RunData run, String direction) {
@@ -223,7 +297,7 @@ final class CopyFigures {
     }
     return Optional.of(
         new Table(
-            name(run, "scattered blocks, " + words(direction) + ", GB/s"),
+            name(run, "Scattered blocks, " + words(direction) + ", GB/s"),
             "Median and, in brackets, lowest and highest iteration. The ceiling is "
                 + ceiling.name()
                 + ": "

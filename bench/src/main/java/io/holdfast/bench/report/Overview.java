@@ -164,7 +164,7 @@ final class Overview {
 
   /** What experiments measured beside starts and latencies. */
   List<Table> experiments() {
-    List<String> shown = List.of("openToReady", "latency", "turn", "claim", "pinMemory", "bulk");
+    List<String> shown = List.of("openToReady", "latency", "turn", "claim", "pinMemory", "scatter");
     List<List<String>> rows = new ArrayList<>();
     for (RunData run : runs) {
       for (JsonNode line : run.experiments()) {
@@ -180,7 +180,12 @@ final class Overview {
                             spread ->
                                 rows.add(
                                     List.of(
-                                        name(run, line.path("experiment").asText() + ": " + what),
+                                        name(
+                                            run,
+                                            line.path("experiment").asText()
+                                                + ": "
+                                                + what
+                                                + of(line)),
                                         line.path("who").asText("–"),
                                         entry.getKey(),
                                         spread.text()))));
@@ -194,6 +199,23 @@ final class Overview {
                 "Median and, in brackets, lowest and highest.",
                 List.of("what", "who", "measured", "figure"),
                 rows));
+  }
+
+  /** What tells lines about one thing apart. */
+  private static String of(JsonNode line) {
+    StringJoiner all = new StringJoiner(", ", ", ", "").setEmptyValue("");
+    for (String key : List.of("path", "direction", "pages", "ranks", "threads", "token")) {
+      if (line.has(key)) {
+        all.add((key.equals("path") ? "" : key + " ") + line.path(key).asText());
+      }
+    }
+    for (String key : List.of("blockBytes", "bytes", "bytesEach")) {
+      if (line.has(key)) {
+        String words = key.equals("blockBytes") ? "blocks of " : "";
+        all.add(words + ByteCount.describe(line.path(key).asLong()));
+      }
+    }
+    return all.toString();
   }
 
   List<Table> claims() {

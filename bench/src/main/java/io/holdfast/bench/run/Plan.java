@@ -172,11 +172,44 @@ public record Plan(List<Item> items) {
               target.simulated() ? 5 + 3 * gib : 20 + 6 * gib));
     }
     items.add(
-        new Item.Experiment(
-            "experiment/probe",
+        experiment(
+            "probe",
             "other threads' calls while memory is pinned and released",
-            List.of("probe", "--bytes", pool, "--rounds", rounds),
-            target.simulated() ? 5 + 6 * gib : 15 + 4 * gib));
+            target.simulated() ? 5 + 6 * gib : 15 + 4 * gib,
+            List.of("--bytes", pool, "--rounds", rounds)));
+    items.add(
+        experiment(
+            "copies",
+            "copies in turn with plain C",
+            target.full() ? 150 : 25,
+            List.of(
+                "--rounds",
+                rounds,
+                "-P",
+                "blocks="
+                    + (target.full()
+                        ? "1KiB,4KiB,16KiB,64KiB,144KiB,256KiB,1MiB,4MiB"
+                        : "4KiB,64KiB,1MiB"))));
+    if (target.full()) {
+      items.add(
+          experiment(
+              "populate",
+              "populate by threads",
+              20 + 8 * gib,
+              List.of("--bytes", pool, "--rounds", rounds)));
+      items.add(
+          experiment(
+              "ranks", "ranks that start at once", 30 + 8 * gib, List.of("--rounds", rounds)));
+      items.add(
+          experiment("extensible", "extensible device memory", 60, List.of("--rounds", rounds)));
+    }
+  }
+
+  private static Item experiment(
+      String name, String title, double seconds, List<String> arguments) {
+    List<String> all = new ArrayList<>(List.of(name));
+    all.addAll(arguments);
+    return new Item.Experiment("experiment/" + name, title, all, seconds);
   }
 
   private static Item benchmark(

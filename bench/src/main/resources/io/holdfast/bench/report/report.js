@@ -31,6 +31,9 @@
         const shade = chart.kind === 'BARS' ? (one.run + at) % 6 : at % 6;
         return { colour: colour('c' + shade), symbol: symbols[at % symbols.length], dash: dashes[one.run % dashes.length] };
       }
+      if (one.role === 'YARDSTICK' && keys.includes(one.key)) { // the same thing by plain C
+        return { colour: colour('c' + keys.indexOf(one.key) % 6), symbol: 'emptyCircle', dash: [2, 3] };
+      }
       if (one.role === 'CEILING') return { colour: colour('ceiling'), symbol: 'none', dash: [6, 4] };
       return { colour: colour('yard'), symbol: 'emptyCircle', dash: dashes[(1 + others.indexOf(one.key)) % dashes.length] };
     };
