@@ -28,6 +28,8 @@ import picocli.CommandLine.Spec;
       BackendsCommand.class,
       SoakCommand.class,
       PlanCommand.class,
+      BenchCommand.class,
+      ReportCommand.class,
       DoctorCommand.class,
       HelpCommand.class
     },
