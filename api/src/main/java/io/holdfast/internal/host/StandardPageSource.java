@@ -4,6 +4,7 @@ import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
+import io.holdfast.host.HostSurvey;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.PageSource;
 import io.holdfast.host.SharedRegion;
@@ -259,6 +260,14 @@ public final class StandardPageSource implements PageSource {
     return request.pages() instanceof PageKind.Directory in
         ? inDirectory(in, open -> check(request, Optional.of(open)))
         : check(request, Optional.empty());
+  }
+
+  @Override
+  public HostSurvey survey() {
+    backend.standing().requireOpen();
+    List<String> notes = new ArrayList<>();
+    pinModels(kernel.basePageBytes(), notes);
+    return new Surveyor(kernel, machine).survey(notes);
   }
 
   private Optional<Shortfall> check(HostRequest request, Optional<DirectoryHandle> directory) {
