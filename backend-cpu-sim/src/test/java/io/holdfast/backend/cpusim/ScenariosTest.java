@@ -1,5 +1,6 @@
 package io.holdfast.backend.cpusim;
 
+import static io.holdfast.device.Order.after;
 import static io.holdfast.device.Order.unordered;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -140,7 +141,7 @@ class ScenariosTest {
       region.commit(1);
       region.commit(200); // a second handle under each plane
       assertEquals(4, machine.audit().physicalHandles());
-      region.seal(200, io.holdfast.device.Order.after(device.newStream()));
+      region.seal(200, after(device.newStream()));
       assertEquals(2, machine.audit().physicalHandles());
       try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
         assertEquals(2, machine.audit().descriptors());
@@ -206,7 +207,7 @@ class ScenariosTest {
     String document = Files.readString(DOCUMENT);
     Matcher scenario =
         Pattern.compile(
-                "  // scenario: (.*)\n  @Test\n(.*?)\n\n(?=  // (?:scenario:|end of))",
+                "  // scenario: ([^\n]*)\n  @Test\n(.*?)\n\n(?=  // (?:scenario:|end of))",
                 Pattern.DOTALL)
             .matcher(source);
     List<String> found = new ArrayList<>();
