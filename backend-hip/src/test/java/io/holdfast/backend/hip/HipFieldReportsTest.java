@@ -240,6 +240,23 @@ final class HipFieldReportsTest {
     }
   }
 
+  /**
+   * The runtime ignores the flag for a node: pages are Holdfast's own, placed and then registered.
+   */
+  @Test
+  void b41_aPoolsPagesAreNeverLeftToTheRuntimeToPlace() {
+    open("hip-7.2");
+    try (Backend backend = runtime.backend()) {
+      Device device = backend.open(0);
+      HostRegion region = backend.pageSource().map(HostRequest.ofBytes(2 * MIB));
+      PinnedRegion pinned = device.pinner().pin(region, PinRequest.strict());
+
+      assertEquals(0, count(Operation.HOST_ALLOC));
+      assertEquals(1, count(Operation.HOST_REGISTER));
+      assertEquals(2 * MIB, pinned.registeredBytes());
+    }
+  }
+
   // ---- copies
 
   /** Attributes are refused with 801 once, and are not tried again; the bytes are the same. */
