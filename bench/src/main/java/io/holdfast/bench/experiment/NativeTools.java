@@ -14,9 +14,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** The yardsticks' sources, compiled on this machine into a folder of their own. */
-final class NativeTools {
+public final class NativeTools {
   /** System property: a folder with the sources, instead of those in the jar. */
-  static final String SOURCES_PROPERTY = "holdfast.yardstick.sources";
+  public static final String SOURCES_PROPERTY = "holdfast.yardstick.sources";
 
   private static final String RESOURCES = "/io/holdfast/bench/yardstick/";
   private static final List<String> SOURCES =
@@ -26,6 +26,7 @@ final class NativeTools {
           "neighbour.h",
           "neighbour.c",
           "yardstick.c",
+          "noop_libcuda.c",
           "copy_kernel.cu",
           "torch_pin.py");
   private static final List<String> FLAGS = List.of("-std=gnu11", "-O2", "-pthread");
@@ -40,9 +41,9 @@ final class NativeTools {
   /**
    * Unpacks the sources.
    *
-   * @throws RefusedException where there is no C compiler
+   * @return the tools, not compiled yet
    */
-  static NativeTools unpack() {
+  public static NativeTools unpack() {
     try {
       Path folder = Files.createTempDirectory("holdfast-yardstick-");
       folder.toFile().deleteOnExit();
@@ -70,6 +71,16 @@ final class NativeTools {
           "the jar has no " + RESOURCES + name + "; name a folder by -D" + SOURCES_PROPERTY);
     }
     return inside;
+  }
+
+  /**
+   * A CUDA driver that does nothing, for what Holdfast itself spends on a call.
+   *
+   * @return the library
+   * @throws RefusedException where there is no C compiler
+   */
+  public Path noopDriver() {
+    return compiled("libcuda.so.1", List.of("noop_libcuda.c"), List.of("-shared", "-fPIC"));
   }
 
   /** The C program. */
