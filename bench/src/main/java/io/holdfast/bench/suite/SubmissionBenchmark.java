@@ -34,9 +34,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What Holdfast itself spends on a descriptor: whole batches, submitted through the FFM binding to a
- * CUDA driver that does nothing, and seen done. With {@code -prof gc} also what is allocated. Needs
- * a C compiler.
+ * What Holdfast itself spends on a descriptor: whole batches, submitted through the FFM binding to
+ * a CUDA driver that does nothing, and seen done. With {@code -prof gc} also what is allocated.
+ * Needs a C compiler.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
