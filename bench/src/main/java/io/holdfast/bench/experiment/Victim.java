@@ -6,6 +6,7 @@ import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
 import io.holdfast.bench.PageOption;
+import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.soak.Pattern;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.device.DeviceAllocation;
@@ -71,6 +72,9 @@ final class Victim {
    *     pool, bytes of device memory
    */
   public static void main(String[] arguments) {
+    if (System.getProperty(Forker.MECHANISM) == null) { // read once, before the first child
+      System.setProperty(Forker.MECHANISM, "FORK");
+    }
     Victim victim =
         new Victim(
             Moment.valueOf(arguments[0]),
