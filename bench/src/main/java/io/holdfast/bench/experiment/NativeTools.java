@@ -90,10 +90,14 @@ public final class NativeTools {
         "the C yardstick", List.of(program.toString(), Integer.toString(ordinal)));
   }
 
-  /** The library with an engine's other threads. */
+  /** The library with an engine's other threads, loaded. */
   Neighbour neighbour(int ordinal) {
-    Path library = compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
-    return Neighbour.open(library, ordinal);
+    return Neighbour.open(neighbourLibrary(), ordinal);
+  }
+
+  /** The library with an engine's other threads. */
+  Path neighbourLibrary() {
+    return compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
   }
 
   /** The kernels as PTX, where nvcc is. */
