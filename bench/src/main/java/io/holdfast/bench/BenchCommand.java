@@ -111,6 +111,7 @@ final class BenchCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Console console = new Console(spec.commandLine().getOut(), spec.commandLine().getErr());
+    double budget = budgetSeconds();
     Facts facts = new Facts(Path.of("/"));
     Target target;
     ObjectNode machine = facts.read();
@@ -131,7 +132,6 @@ final class BenchCommand implements Callable<Integer> {
             target,
             VersionText.version(),
             Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
-    double budget = budgetSeconds();
     try (Interruption _ = new Interruption(run::stop)) {
       run.machine(machine);
       BenchRun.Outcome outcome = run.go(wanted, budget, console::note);

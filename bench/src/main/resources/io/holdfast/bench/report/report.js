@@ -34,10 +34,10 @@
         return { colour: colour('c' + shade), symbol: symbols[at % symbols.length], dash: dashes[one.run % dashes.length] };
       }
       if (one.role === 'YARDSTICK' && keys.includes(one.key)) { // the same thing by plain C
-        return { colour: colour('c' + keys.indexOf(one.key) % 6), symbol: 'emptyCircle', dash: [2, 3] };
+        return { colour: colour('c' + keys.indexOf(one.key) % 6), symbol: 'circle', hollow: true, dash: [2, 3] };
       }
       if (one.role === 'CEILING') return { colour: colour('ceiling'), symbol: 'none', dash: [6, 4] };
-      return { colour: colour('yard'), symbol: 'emptyCircle', dash: dashes[(1 + others.indexOf(one.key)) % dashes.length] };
+      return { colour: colour('yard'), symbol: 'circle', hollow: true, dash: dashes[(1 + others.indexOf(one.key)) % dashes.length] };
     };
   }
 
@@ -122,7 +122,7 @@
       return {
         name: one.name, type: 'line', data: one.points.map((p) => [Math.log2(p[0]), p[1], p[0]]), symbol: own.symbol, symbolSize: 8,
         showSymbol: true, color: own.colour, lineStyle: { color: own.colour, width: 2, type: own.dash },
-        itemStyle: { color: own.colour }, emphasis: { focus: 'series' },
+        itemStyle: own.hollow ? { color: colour('back'), borderColor: own.colour, borderWidth: 2 } : { color: own.colour }, emphasis: { focus: 'series' },
         markLine: {
           silent: true, animation: false, symbol: 'none', lineStyle: { color: own.colour, width: 1.5, type: 'solid', opacity: 0.55 },
           label: { show: false }, data: one.role === 'CEILING' ? [] : spread(one)
@@ -140,6 +140,7 @@
     option.yAxis.axisLabel.hideOverlap = false;
     option.yAxis.axisLabel.width = narrow ? 84 : 150;
     option.yAxis.axisLabel.overflow = 'break';
+    option.yAxis.axisLabel.lineHeight = 14;
     option.xAxis = axis({ type: 'value', name: chart.unit, nameLocation: 'middle', nameGap: 24, min: 0 });
     if (chart.unit === '%') {
       option.xAxis.max = (value) => Math.max(100, Math.ceil(value.max / 10) * 10);
@@ -198,7 +199,7 @@
       return {
         name: one.name, type: 'line', step: false, data: one.points.filter((p) => p[1] > 0).map((p) => [rare(p[0]), p[1], p[0]]),
         symbol: own.symbol, symbolSize: 7, color: own.colour, lineStyle: { color: own.colour, width: 2, type: own.dash },
-        itemStyle: { color: own.colour }, emphasis: { focus: 'series' }
+        itemStyle: own.hollow ? { color: colour('back'), borderColor: own.colour, borderWidth: 2 } : { color: own.colour }, emphasis: { focus: 'series' }
       };
     });
     return option;
