@@ -7,6 +7,7 @@ import io.holdfast.bench.run.Target.Scale;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -64,7 +65,8 @@ final class PlanTest {
                 .orElseThrow();
         for (String name : benchmark.parameters().keySet()) {
           assertTrue(
-              entry.getParam(name).hasValue(), name + " is no parameter of " + entry.getUsername());
+              entry.getParams().orElse(Map.of()).containsKey(name),
+              name + " is no parameter of " + entry.getUsername());
         }
       }
     }
