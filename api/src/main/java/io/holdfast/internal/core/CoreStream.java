@@ -27,11 +27,13 @@ public final class CoreStream extends Standing implements DeviceStream {
    * @param ownership who destroys it
    */
   CoreStream(CoreDevice device, StreamHandle handle, Ownership ownership) {
+    // first: a driver that refuses it must leave nothing in the tree that has no marker
+    EventHandle made = device.port().createEventFor(handle, EventKind.ORDER);
     super("stream 0x" + Long.toHexString(handle.value()), device.standing());
     this.device = device;
     this.handle = handle;
     this.ownership = ownership;
-    this.marker = device.port().createEventFor(handle, EventKind.ORDER);
+    this.marker = made;
   }
 
   /**
