@@ -6,6 +6,7 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
 import io.holdfast.pin.NoPlanException;
@@ -24,7 +25,13 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     versionProvider = VersionText.class,
     description = "Owns large host memory for accelerators: maps it, pins it, moves blocks.",
-    subcommands = {BackendsCommand.class, SoakCommand.class, PlanCommand.class, HelpCommand.class},
+    subcommands = {
+      BackendsCommand.class,
+      SoakCommand.class,
+      PlanCommand.class,
+      ConformanceCommand.class,
+      HelpCommand.class
+    },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all is well",

@@ -4,7 +4,7 @@ import io.holdfast.Backend;
 import io.holdfast.Backends;
 
 /** The simulator in its plain form: real pages of this machine, a simulated device. */
-final class CpuSimConformanceTest extends CoreConformance {
+final class CpuSimConformanceTest extends BackendConformance {
   @Override
   protected Backend open() {
     return Backends.select("cpu-sim");
