@@ -95,8 +95,7 @@ final class InterposerTest {
           }
         };
     StandardBackend.interposing(
-            looking,
-            () -> StandardBackend.builder("none", new Named("driver")).kernel(own).build())
+            looking, () -> StandardBackend.builder("none", new Named("driver")).kernel(own).build())
         .close();
     assertSame(own, seen.getFirst());
   }

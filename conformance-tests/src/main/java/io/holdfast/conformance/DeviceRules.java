@@ -249,7 +249,7 @@ abstract class DeviceRules extends Rules {
   }
 
   @Test
-  @Covers({Rule.CAP_03, Rule.CAP_05})
+  @Covers({Rule.CAP_05, Rule.CAP_03})
   final void cap05_driver_memory_works_where_it_is_claimed() {
     HostRequest request = HostRequest.ofBytes(100_000).pages(PageKind.driver());
     if (!claims(Capability.DRIVER_HOST_MEMORY)) {

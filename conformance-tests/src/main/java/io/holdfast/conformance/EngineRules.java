@@ -151,6 +151,7 @@ abstract class EngineRules extends Rules {
   @Test
   @Covers(Rule.STR_06)
   final void str06_the_threads_context_is_as_it_was_after_every_call() {
+    DevicePort port = tap.port(); // before others are opened
     try (Engine engine = engine()) {
       engine.makeCurrent();
       long before = engine.current();
@@ -175,8 +176,7 @@ abstract class EngineRules extends Rules {
             second.close();
           }
           default ->
-              assertThrows(
-                  DriverException.class, () -> tap.port().free(new DeviceRange(12_345, 1)));
+              assertThrows(DriverException.class, () -> port.free(new DeviceRange(12_345, 1)));
         }
         if (engine.current() != before) {
           changed.add(call);
@@ -184,13 +184,12 @@ abstract class EngineRules extends Rules {
         }
       }
       assertEquals(List.of(), changed, "these left another context current");
-      portLeavesTheContext(engine, before);
+      portLeavesTheContext(port, engine, before);
     }
   }
 
   /** Each call of the port by itself, made in this thread as submission makes some. */
-  private void portLeavesTheContext(Engine engine, long before) {
-    DevicePort port = tap.port();
+  private static void portLeavesTheContext(DevicePort port, Engine engine, long before) {
     DeviceRange memory = port.allocate(4096);
     assertEquals(before, engine.current(), "allocate");
     StreamHandle stream = port.createStream(0);

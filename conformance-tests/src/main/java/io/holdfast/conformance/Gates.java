@@ -17,11 +17,12 @@ import org.opentest4j.TestAbortedException;
  * Turns what a test throws into its verdict: what this host cannot show is a skip with its reason,
  * what is in quarantine is told as such until its day, what should be kept is a finding.
  */
-final class Gates implements InvocationInterceptor {
+public final class Gates implements InvocationInterceptor {
   /** Configuration parameter or system property: skips and findings are failures. */
-  static final String STRICT = "holdfast.conformance.strict";
+  public static final String STRICT = "holdfast.conformance.strict";
 
-  Gates() {}
+  /** Made by JUnit. */
+  public Gates() {}
 
   /** Thrown by a test that cannot be shown here. */
   static final class Missing extends RuntimeException {

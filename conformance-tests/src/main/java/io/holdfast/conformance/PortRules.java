@@ -152,7 +152,7 @@ abstract class PortRules extends Rules {
   }
 
   @Test
-  @Covers({Rule.PRT_06, Rule.PRT_07})
+  @Covers({Rule.PRT_07, Rule.PRT_06})
   final void prt07_a_refused_call_leaves_no_error_behind() {
     DevicePort port = tap.port();
     for (Runnable wrong :

@@ -111,7 +111,18 @@ public final class Tap implements Interposer {
         calls.add(call);
       }
       try {
-        Twist.Through through = () -> make(method, arguments);
+        Twist.Through through =
+            new Twist.Through() {
+              @Override
+              public @Nullable Object go() throws Throwable {
+                return make(method, arguments);
+              }
+
+              @Override
+              public @Nullable Object goWith(Object... others) throws Throwable {
+                return make(method, others);
+              }
+            };
         Twist twist = twists.get(name);
         Object result = twist == null ? through.go() : twist.answer(call, through);
         if (result instanceof DevicePort opened) {
