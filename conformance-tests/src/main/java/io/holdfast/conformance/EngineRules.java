@@ -27,6 +27,7 @@ import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.EventHandle;
 import io.holdfast.spi.EventKind;
 import io.holdfast.spi.StreamHandle;
+import io.holdfast.spi.StreamOrigin;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -90,6 +91,7 @@ abstract class EngineRules extends Rules {
   @Test
   @Covers(Rule.STR_02)
   final void str02_a_default_streams_handle_is_refused() {
+    DevicePort own = tap.port();
     long legacy = tap.port().legacyDefaultStream().value();
     assertThrows(IllegalArgumentException.class, () -> device.wrapStream(legacy));
     assertThrows(IllegalArgumentException.class, () -> device.wrapStream(0));
@@ -97,6 +99,10 @@ abstract class EngineRules extends Rules {
     if (others > 1) {
       try (Device second = backend.open(1)) {
         long elsewhere = strangersStream(); // the port opened last is the second device's
+        if (own.originOf(own.adoptStream(elsewhere)) != StreamOrigin.OTHER_DEVICE) {
+          tap.port().destroyStream(tap.port().adoptStream(elsewhere));
+          throw missing("a driver that tells to whom a stream belongs");
+        }
         assertThrows(IllegalArgumentException.class, () -> device.wrapStream(elsewhere));
         second.wrapStream(elsewhere).close();
         tap.port().destroyStream(tap.port().adoptStream(elsewhere));

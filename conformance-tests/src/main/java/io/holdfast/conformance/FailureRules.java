@@ -79,7 +79,7 @@ abstract class FailureRules extends Rules {
   @Test
   @Covers({Rule.FLT_01, Rule.FLT_02, Rule.ERR_01})
   final void flt01_a_refused_range_takes_all_back_in_reverse_and_is_named() {
-    try (HostRegion region = map(1L << 20)) {
+    try (HostRegion region = map(pages(256))) {
       long slice = 16 * region.backingPageBytes();
       tap.forget();
       tap.refuse(REGISTER, 4, refusal(DriverFault.INVALID_ARGUMENT));
@@ -109,7 +109,7 @@ abstract class FailureRules extends Rules {
   @Test
   @Covers({Rule.FLT_03, Rule.FLT_04, Rule.REG_09})
   final void flt03_a_range_whose_unregister_failed_is_in_quarantine_and_stays_mapped() {
-    HostRegion region = map(1L << 20);
+    HostRegion region = map(pages(256));
     long page = region.backingPageBytes();
     PinnedRegion pinned = device.pinner().pin(region, inSlices(region));
     int ranges = pinned.ranges().size();
@@ -154,7 +154,7 @@ abstract class FailureRules extends Rules {
   @Test
   @Covers(Rule.FLT_05)
   final void flt05_halving_goes_down_along_legal_cuts_and_is_visible() {
-    try (HostRegion region = map(1L << 20)) {
+    try (HostRegion region = map(pages(256))) {
       long page = region.backingPageBytes();
       BlockLayout layout = BlockShape.of(1, 4 * page).blockMajor(region.mappedBytes() / (4 * page));
       long most = 8 * page;
@@ -195,8 +195,8 @@ abstract class FailureRules extends Rules {
   @Test
   @Covers(Rule.FLT_06)
   final void flt06_where_what_worked_is_kept_slots_beyond_it_are_refused() {
-    try (HostRegion region = map(1L << 20);
-        DeviceAllocation on = device.memory().allocate(1 << 20)) {
+    try (HostRegion region = map(pages(256));
+        DeviceAllocation on = device.memory().allocate(pages(256))) {
       long slice = 16 * region.backingPageBytes();
       tap.refuse(REGISTER, 3, refusal(DriverFault.OUT_OF_MEMORY));
       try (PinnedRegion pinned =
@@ -226,7 +226,7 @@ abstract class FailureRules extends Rules {
   @Test
   @Covers(Rule.FLT_07)
   final void flt07_a_range_that_somebody_else_registered_is_told_apart() {
-    try (HostRegion region = map(1L << 20)) {
+    try (HostRegion region = map(pages(256))) {
       tap.refuse(REGISTER, 2, refusal(DriverFault.ALREADY_REGISTERED));
       PinException refused =
           assertThrows(PinException.class, () -> device.pinner().pin(region, inSlices(region)));
@@ -266,6 +266,9 @@ abstract class FailureRules extends Rules {
   final void flt09_a_failed_populate_is_an_error_of_map_and_nothing_stays_mapped() {
     if (!hasPages()) {
       throw missing("a host port with pages: this one has plain segments");
+    }
+    if (!populatesWhenAsked()) {
+      throw missing("a kernel that populates when asked (MADV_POPULATE_WRITE, Linux 5.14)");
     }
     for (Errno errno : List.of(Errno.ENOMEM, Errno.EFAULT, Errno.EHWPOISON)) {
       tap.twist(

@@ -11,6 +11,7 @@ import io.holdfast.copy.BlockCopies;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.error.HoldfastException;
+import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.PageKind;
@@ -74,6 +75,13 @@ abstract class HugePageRules extends Rules {
     for (long size : sizes()) {
       if (free(size) >= 4 && size <= 64L << 20) {
         limit("huge page", size);
+        try {
+          map(size, size).close();
+        } catch (UnsupportedException cannot) { // a kernel that cannot populate them safely
+          inverted("HUGETLB");
+          assertEquals(0, tap.mappedBytes());
+          return Optional.empty();
+        }
         return Optional.of(size);
       }
     }

@@ -73,6 +73,9 @@ abstract class PlacementRules extends Rules {
   private boolean places() {
     if (hasPages() && !nodes().isEmpty() && canBind()) {
       limit("nodes with memory", nodes());
+      if (!isThisProcess() && !populatesWhenAsked()) {
+        throw missing("a simulated kernel that knows of pages made by touching");
+      }
       return true;
     }
     inverted("NUMA");

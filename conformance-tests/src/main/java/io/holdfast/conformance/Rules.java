@@ -129,6 +129,27 @@ abstract class Rules {
     return tap.kernel().pages() == HostKernel.Pages.KERNEL;
   }
 
+  /** That many base pages: what is cut by pages must not depend on how large they are. */
+  final long pages(long count) {
+    return count * tap.kernel().basePageBytes();
+  }
+
+  /**
+   * Whether the kernel makes pages when it is asked to; without that pages are made by touching.
+   */
+  final boolean populatesWhenAsked() {
+    if (!hasPages()) {
+      return false;
+    }
+    tap.forget();
+    backend.pageSource().map(HostRequest.ofBytes(pages(16))).close();
+    return tap.calls("HostKernel.advise").stream()
+        .anyMatch(
+            call ->
+                call.argument(HostKernel.Advice.class, 1) == HostKernel.Advice.POPULATE_WRITE
+                    && call.worked());
+  }
+
   /** Whether the host port is this process's own kernel and no simulated one. */
   final boolean isThisProcess() {
     return hasPages() && tap.kernel().identity().release().equals(System.getProperty("os.version"));

@@ -22,10 +22,15 @@ abstract class SimConformance extends BackendConformance {
     return machines.getLast();
   }
 
+  /** A new machine, which is the one that is judged from now on. */
+  final SimMachine fresh() {
+    machines.add(boot());
+    return machine();
+  }
+
   @Override
   protected Backend open() {
-    machines.add(boot());
-    return machine().intoBackend();
+    return fresh().intoBackend();
   }
 
   @Override

@@ -8,7 +8,6 @@ import io.holdfast.backend.cpusim.SimProfile;
 import io.holdfast.conformance.run.Judge;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,8 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SimulatedMachinesTest {
   private static final int TESTS = Catalogue.tests().size();
 
-  private static void judge(Supplier<SimMachine> machine) {
-    ChosenMachine.choose(machine);
+  private static void judge() {
     Judge.Outcome outcome = Judge.judge(ChosenMachine.class, Set.of());
     assertEquals(Map.of(), outcome.failures());
     assertEquals(TESTS, outcome.outcomes().size());
@@ -35,7 +33,8 @@ final class SimulatedMachinesTest {
   @ParameterizedTest
   @ValueSource(strings = {"h200", "mi350x", "gb200", "wsl2", "laptop"})
   void every_profile_keeps_the_rules(String profile) {
-    judge(() -> SimMachine.of(SimProfile.named(profile)));
+    ChosenMachine.choose(() -> SimMachine.of(SimProfile.named(profile)));
+    judge();
   }
 
   @ParameterizedTest
@@ -53,6 +52,7 @@ final class SimulatedMachinesTest {
         "hip-7.15"
       })
   void every_driver_keeps_the_rules(String personality) {
-    judge(() -> SimMachine.builder().personality(personality).build());
+    ChosenMachine.chooseDriver(() -> SimMachine.builder().personality(personality).build());
+    judge();
   }
 }
