@@ -30,6 +30,9 @@ import picocli.CommandLine.Spec;
       SoakCommand.class,
       PlanCommand.class,
       ConformanceCommand.class,
+      BenchCommand.class,
+      ReportCommand.class,
+      DoctorCommand.class,
       HelpCommand.class
     },
     exitCodeListHeading = "%nExit codes:%n",

@@ -136,6 +136,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       region =
           new StandardPinnedRegion(
               device, subject, request, decided, claim, notes, turns, pacer(request, manner));
+      region.place.enrol();
     } catch (Throwable unwound) {
       if (claim != null) {
         desk.keepOnly(claim, 0);
@@ -343,6 +344,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
     if (nanos > 0) {
       kernel.pause(nanos);
+      desk.rested();
     }
   }
 
@@ -629,8 +631,11 @@ final class StandardPinnedRegion implements PinnedMemory {
     }
     desk.turn().lock();
     try {
+      long begun = kernel.nanoTime();
       Optional<PinException> failed = unregister(one);
-      if (!last) {
+      long nanos = kernel.nanoTime() - begun;
+      // Unregistering is quick: as many calls as one may take together, then a pause.
+      if (!last && !pacer.mayGoOn(desk.held(nanos), nanos)) {
         rest();
       }
       return failed;
