@@ -7,6 +7,7 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
 import io.holdfast.pin.NoPlanException;
@@ -29,6 +30,7 @@ import picocli.CommandLine.Spec;
       BackendsCommand.class,
       SoakCommand.class,
       PlanCommand.class,
+      ConformanceCommand.class,
       BenchCommand.class,
       ReportCommand.class,
       DoctorCommand.class,
