@@ -372,3 +372,17 @@ int64_t forks_stop(int wait_for_rest) {
   pthread_join(forks.thread, NULL);
   return atomic_load(&forks.done);
 }
+
+int sleepers_start(int children, int seconds) {
+  int alive = 0;
+  for (int i = 0; i < children; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      for (unsigned left = (unsigned)seconds; left > 0; left = sleep(left)) {
+      }
+      _exit(0);
+    }
+    alive += child > 0;
+  }
+  return alive;
+}

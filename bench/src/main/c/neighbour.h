@@ -34,4 +34,7 @@ int64_t forks_done(void);
 // Waits for the rest where asked to. Answers how many forked, ran and ended well.
 int64_t forks_stop(int wait_for_rest);
 
+// Children that fork and sleep that many seconds with everything that a fork hands down. Answers how many there are.
+int sleepers_start(int children, int seconds);
+
 #endif

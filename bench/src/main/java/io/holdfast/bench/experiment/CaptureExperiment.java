@@ -20,14 +20,17 @@ import java.util.concurrent.TimeUnit;
 /**
  * An engine captures a graph in global mode on a thread of its own while a pool is opened, pinned
  * in the background, copied with, polled and closed. The graph must replay. The control registers
- * memory plainly, without stepping out of captures, and must kill the capture.
+ * memory plainly, without stepping out of captures, and must kill the capture. The setting {@code
+ * captured} names another device to capture on.
  */
 final class CaptureExperiment implements Experiment {
   private static final BlockShape SHAPE = BlockShape.of(1, 64 << 10);
 
   @Override
   public void run(Workbench bench) {
-    Optional<Neighbour> found = bench.neighbour();
+    int captured = (int) bench.settings().number("captured", bench.settings().ordinal());
+    Optional<Neighbour> found =
+        bench.settings().cuda() ? Optional.of(bench.tools().neighbour(captured)) : Optional.empty();
     if (found.isEmpty()) {
       bench.write(
           bench.result("skipped").put("because", "graphs are captured through the CUDA driver"));

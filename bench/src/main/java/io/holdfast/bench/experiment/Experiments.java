@@ -71,8 +71,15 @@ public final class Experiments implements Callable<Integer> {
   private static Map<String, Supplier<Experiment>> known() {
     Map<String, Supplier<Experiment>> known = new LinkedHashMap<>();
     known.put("start", StartExperiment::new);
+    known.put("populate", PopulateExperiment::new);
+    known.put("ranks", RanksExperiment::new);
     known.put("probe", ProbeExperiment::new);
     known.put("capture", CaptureExperiment::new);
+    known.put("submission", SubmissionExperiment::new);
+    known.put("copies", CopiesExperiment::new);
+    known.put("kill", KillExperiment::new);
+    known.put("soak", SoakExperiment::new);
+    known.put("devices", DevicesExperiment::new);
     known.put("extensible", ExtensibleExperiment::new);
     return known;
   }
@@ -109,12 +116,15 @@ public final class Experiments implements Callable<Integer> {
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();
     PrintWriter err = spec.commandLine().getErr();
+    Map<String, Experiment> wanted = new LinkedHashMap<>();
     for (String name : names) {
-      if (!KNOWN.containsKey(name)) {
+      Supplier<Experiment> known = KNOWN.get(name);
+      if (known == null) {
         throw new ParameterException(
             spec.commandLine(),
             "there is no experiment '" + name + "'; there are " + KNOWN.keySet());
       }
+      wanted.put(name, known.get());
     }
     if (rounds < 1) {
       throw new ParameterException(spec.commandLine(), "--rounds must be positive");
@@ -129,12 +139,12 @@ public final class Experiments implements Callable<Integer> {
             !withoutYardsticks,
             more);
     boolean good = true;
-    for (String name : names) {
-      try (Workbench bench = new Workbench(name, settings, out, err)) {
-        KNOWN.get(name).get().run(bench);
+    for (Map.Entry<String, Experiment> one : wanted.entrySet()) {
+      try (Workbench bench = new Workbench(one.getKey(), settings, out, err)) {
+        one.getValue().run(bench);
         good &= bench.allMet();
       } catch (RefusedException | HoldfastException failure) {
-        err.println("holdfast: " + name + ": " + failure.getMessage());
+        err.println("holdfast: " + one.getKey() + ": " + failure.getMessage());
         err.flush();
         good = false;
       }

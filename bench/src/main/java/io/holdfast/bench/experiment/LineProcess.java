@@ -32,20 +32,34 @@ final class LineProcess implements AutoCloseable {
     answers = process.inputReader(StandardCharsets.UTF_8);
   }
 
-  /** The answer, which may hold an {@code error}. */
-  JsonNode tryAsk(String command) {
+  /** Sends a command and does not wait. */
+  void write(String command) {
     try {
       commands.write(command);
       commands.newLine();
       commands.flush();
+    } catch (IOException failure) {
+      throw new UncheckedIOException(name + " takes no command '" + command + "'", failure);
+    }
+  }
+
+  /** Waits for the next answer. */
+  JsonNode read() {
+    try {
       String answer = answers.readLine();
       if (answer == null) {
-        throw new RefusedException(name + " ended without an answer to '" + command + "'");
+        throw new RefusedException(name + " ended without an answer");
       }
       return Console.json().readTree(answer);
     } catch (IOException failure) {
-      throw new UncheckedIOException(name + " does not answer '" + command + "'", failure);
+      throw new UncheckedIOException(name + " does not answer", failure);
     }
+  }
+
+  /** The answer, which may hold an {@code error}. */
+  JsonNode tryAsk(String command) {
+    write(command);
+    return read();
   }
 
   /** The answer of a command that must work. */

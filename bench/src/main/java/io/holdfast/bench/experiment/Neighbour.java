@@ -32,6 +32,7 @@ final class Neighbour {
   private final MethodHandle forksStart;
   private final MethodHandle forksDone;
   private final MethodHandle forksStop;
+  private final MethodHandle sleepersStart;
   private MemorySegment ptxText = MemorySegment.NULL;
 
   private Neighbour(SymbolLookup library) {
@@ -46,6 +47,7 @@ final class Neighbour {
     forksStart = downcall(library, "forks_start", JAVA_INT, JAVA_LONG);
     forksDone = downcall(library, "forks_done", JAVA_LONG);
     forksStop = downcall(library, "forks_stop", JAVA_LONG, JAVA_INT);
+    sleepersStart = downcall(library, "sleepers_start", JAVA_INT, JAVA_INT, JAVA_INT);
   }
 
   /** Loads it for good; an ordinal below 0 opens no device, which forking needs none of. */
@@ -221,6 +223,15 @@ final class Neighbour {
   long stopForks(boolean waitForRest) {
     try {
       return (long) forksStop.invokeExact(waitForRest ? 1 : 0);
+    } catch (Throwable failure) {
+      throw rethrown(failure);
+    }
+  }
+
+  /** Forks children that sleep with everything a fork hands down; how many there are. */
+  int startSleepers(int children, int seconds) {
+    try {
+      return (int) sleepersStart.invokeExact(children, seconds);
     } catch (Throwable failure) {
       throw rethrown(failure);
     }

@@ -36,6 +36,13 @@ final class Samples {
     return sorted.get(sorted.size() / 2);
   }
 
+  /** A quarter of the values lie below it. */
+  double lowerQuartile() {
+    List<Double> sorted = new ArrayList<>(values);
+    Collections.sort(sorted);
+    return sorted.isEmpty() ? Double.NaN : sorted.get(sorted.size() / 4);
+  }
+
   double least() {
     return values.stream().mapToDouble(value -> value).min().orElse(Double.NaN);
   }

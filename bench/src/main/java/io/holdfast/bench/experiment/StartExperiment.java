@@ -16,6 +16,7 @@ import io.holdfast.pin.SlotLease;
 import io.holdfast.pool.HostPool;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.Optional;
  * From "open a pool" to "every slot usable", in turn with plain C: the simple shape, one madvise
  * and one registration, and pipelines of one registering thread behind several that populate. After
  * the first round only the three fastest pipelines go on; PyTorch allocates as much beside them.
+ * The setting {@code threads} names the pipelines to try, {@code torch=0} leaves PyTorch out.
  */
 final class StartExperiment implements Experiment {
   private static final BlockShape SHAPE = BlockShape.of(1, 64 << 10);
@@ -65,7 +67,9 @@ final class StartExperiment implements Experiment {
         onPages(bench, blocks, pages, bytes);
       }
     }
-    bench.torch().ifPresent(torch -> torch(bench, torch, bytes));
+    if (bench.settings().number("torch", 1) != 0) {
+      bench.torch().ifPresent(torch -> torch(bench, torch, bytes));
+    }
   }
 
   private static void onPages(Workbench bench, DeviceBlocks blocks, PageKind pages, long bytes) {
@@ -74,7 +78,7 @@ final class StartExperiment implements Experiment {
     String name = Workbench.name(pages);
     Shape simple = new Shape("c-simple", "start threads=0 pages=" + name + " bytes=" + bytes);
     List<Shape> pipelines = new ArrayList<>();
-    for (int threads : new int[] {2, 4, 8, 16}) {
+    for (int threads : threads(bench)) {
       for (long slice : new long[] {256L << 20, 1L << 30}) {
         pipelines.add(
             new Shape(
@@ -128,6 +132,12 @@ final class StartExperiment implements Experiment {
         "simple C against open-to-ready, " + name,
         simple.seconds.median() / opened.median(),
         pages instanceof PageKind.Base ? 2.8 : 3.2);
+  }
+
+  /** The numbers of populating threads that C tries: all, or those of the setting. */
+  private static int[] threads(Workbench bench) {
+    String named = bench.settings().more().getOrDefault("threads", "2,4,8,16");
+    return Arrays.stream(named.split(",")).mapToInt(Integer::parseInt).toArray();
   }
 
   private static void ask(Workbench bench, LineProcess yardstick, Shape shape, PageKind pages) {
