@@ -1,7 +1,9 @@
 package io.holdfast.backend.hip;
 
 import io.holdfast.Backend;
+import io.holdfast.Device;
 import io.holdfast.conformance.BackendConformance;
+import io.holdfast.conformance.Engine;
 import io.holdfast.spi.BackendProvider;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
@@ -20,6 +22,11 @@ final class Hip57ConformanceTest extends BackendConformance {
   @Override
   protected Optional<BackendProvider> provider(String id) {
     return RUNTIMES.provider();
+  }
+
+  @Override
+  protected Optional<Engine> engine(Device device) {
+    return RUNTIMES.engine(device);
   }
 
   @AfterAll

@@ -3,7 +3,9 @@ package io.holdfast.backend.hip;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.holdfast.Backend;
+import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.Personalities;
+import io.holdfast.conformance.Engine;
 import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -34,6 +36,11 @@ final class SimulatedVersions {
   /** Discovery's view of the runtime that was opened last. */
   Optional<BackendProvider> provider() {
     return opened.isEmpty() ? Optional.empty() : Optional.of(opened.getLast().provider());
+  }
+
+  /** An engine beside the runtime that was opened last. */
+  Optional<Engine> engine(Device device) {
+    return Optional.of(new SimulatedNeighbour(opened.getLast(), device.info().ordinal()));
   }
 
   /** Nothing is left in any of them. */
