@@ -5,7 +5,12 @@ import io.holdfast.BackendKind;
 import io.holdfast.Device;
 import io.holdfast.Transcript;
 import io.holdfast.device.DeviceInfo;
+import io.holdfast.event.Activity;
+import io.holdfast.event.Statistics;
 import io.holdfast.host.PageSource;
+import io.holdfast.internal.event.Journal;
+import io.holdfast.internal.event.TimedDevicePort;
+import io.holdfast.internal.event.TimedHostKernel;
 import io.holdfast.internal.pin.PinDesk;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.spi.AcceleratorDriver;
@@ -25,6 +30,7 @@ public final class CoreBackend implements Backend {
   private final AcceleratorDriver driver;
   private final HostKernel kernel;
   private final Rooms rooms;
+  private final Journal journal;
   private final Workers workers;
   private final PinDesk pins;
   private final Root root;
@@ -47,11 +53,12 @@ public final class CoreBackend implements Backend {
     this.id = id;
     this.kind = kind;
     this.driver = driver;
-    this.kernel = kernel;
+    this.journal = new Journal(id);
+    this.kernel = new TimedHostKernel(kernel, journal);
     this.rooms = rooms;
     this.devices = infos(driver, kernel);
     this.workers = new Workers(id);
-    this.pins = new PinDesk(id, kernel);
+    this.pins = new PinDesk(id, this.kernel);
     this.root = new Root(this);
     this.pageSource = rooms.pageSource(this);
   }
@@ -197,7 +204,7 @@ public final class CoreBackend implements Backend {
 
   private Device opened(DeviceInfo info, DevicePort port) {
     try {
-      CoreDevice device = new CoreDevice(this, info, port);
+      CoreDevice device = new CoreDevice(this, info, new TimedDevicePort(port, journal));
       opened.removeIf(old -> !old.standing().isOpen());
       opened.add(device);
       return device;
@@ -212,6 +219,20 @@ public final class CoreBackend implements Backend {
       throw new IllegalArgumentException(
           "device " + device.ordinal() + " (" + device.name() + ") is not one of backend " + id);
     }
+  }
+
+  /**
+   * Where all of it is counted.
+   *
+   * @return the journal
+   */
+  public Journal journal() {
+    return journal;
+  }
+
+  @Override
+  public Statistics statistics() {
+    return journal.statistics();
   }
 
   @Override
@@ -251,6 +272,7 @@ public final class CoreBackend implements Backend {
       } finally {
         backend.pins.close();
         backend.workers.close();
+        backend.journal.done(Activity.CLOSE, null, name(), 0, 0);
       }
     }
   }
