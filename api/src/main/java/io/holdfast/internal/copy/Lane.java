@@ -12,6 +12,7 @@ import io.holdfast.device.Order;
 import io.holdfast.error.BusyException;
 import io.holdfast.error.Category;
 import io.holdfast.error.DriverException;
+import io.holdfast.error.DriverFault;
 import io.holdfast.event.Activity;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreBackend;
@@ -41,11 +42,11 @@ import org.jspecify.annotations.Nullable;
  * One direction of a route: a stream of ours, and the submissions on it in order.
  *
  * <p>A submission goes like this. Under the lane's lock: enter what must stay, check the device
- * blocks. Under the slots' lock as well: check the slots, let the stream wait for conflicting
- * copies and for the caller's order, see that it did not join a capture, leave the tickets. From
- * there on the submission has a number, and whatever happens it gets an end. Then, under the lane's
- * lock alone: rows and driver calls in turn, the event behind them, publication. Allocates nothing
- * once it has seen a submission as large and as many in flight.
+ * blocks. Under the slots' lock as well: check and claim the slots, let the stream wait for
+ * conflicting copies and for the caller's order, see that it did not join a capture. From there on
+ * the submission has a number, and whatever happens it gets an end. Then, under the lane's lock
+ * alone: rows and driver calls in turn, the event behind them, publication. Allocates nothing once
+ * it has seen a submission as large and as many in flight.
  */
 final class Lane implements Poller.Watched, CopyLane {
   private static final int FIRST_FLIGHTS = 16;
@@ -55,15 +56,34 @@ final class Lane implements Poller.Watched, CopyLane {
   private final Access use;
   private final DevicePort port;
   private final HostSlots slots;
-  private final int number;
   private final LaneStream stream;
   private final Tables tables;
   private final Descriptors descriptors;
   private final DeviceBlockSet seen = new DeviceBlockSet();
   private final ReentrantLock lock = new ReentrantLock();
   private final LanePoint dryRun = new LanePoint(this, 0);
+
+  /** For the consumers of the submission at hand; a completion could be another's by then. */
+  private final LanePoint justRecorded = new LanePoint(this, 0);
+
   private final Rectangles rectangles;
   private long[] waits = new long[4];
+
+  /** The stream joined a capture and was destroyed, and another could not be had yet. */
+  private boolean streamless;
+
+  /**
+   * Whether the sources of the submission at hand change no more; of a load, no store fills one.
+   */
+  private boolean stable;
+
+  /** The stream may be joining a capture: nobody asks it anything. */
+  private volatile boolean ordering;
+
+  /** Somebody asks the stream whether it is idle. */
+  private volatile boolean askingTheStream;
+
+  private int number;
 
   private volatile Flight[] flights;
   private volatile long recorded;
@@ -92,9 +112,14 @@ final class Lane implements Poller.Watched, CopyLane {
       tables.free();
       throw failure;
     }
-    this.number = slots.enroll(this);
-    this.completed = slots.lastSequence(number);
-    this.recorded = completed;
+    slots.enroll(this);
+  }
+
+  @Override
+  public void begin(int ours, long lastSequence) {
+    number = ours;
+    completed = lastSequence;
+    recorded = lastSequence;
   }
 
   private static Flight[] newFlights(int count) {
@@ -128,6 +153,7 @@ final class Lane implements Poller.Watched, CopyLane {
       boolean left = true;
       try {
         checkDeviceBlocks(copies, route.countIn(geometry));
+        mend();
         Flight flight = nextFlight();
         descriptors.begin(copies, geometry);
         long sequence = reserve(copies, order, flight);
@@ -182,16 +208,14 @@ final class Lane implements Poller.Watched, CopyLane {
     if (direction == Direction.STORE || ascending || descending) {
       return;
     }
-    seen.begin(pairs);
-    for (int pair = 0; pair < pairs; pair++) {
-      if (!seen.add(copies.deviceBlock(pair))) {
-        throw new IllegalArgumentException(
-            "pair "
-                + pair
-                + " loads into device block "
-                + copies.deviceBlock(pair)
-                + ", as an earlier pair does");
-      }
+    int twice = seen.firstTwice(copies, count);
+    if (twice >= 0) {
+      throw new IllegalArgumentException(
+          "pair "
+              + twice
+              + " loads into device block "
+              + copies.deviceBlock(twice)
+              + ", as an earlier pair does");
     }
   }
 
@@ -226,48 +250,126 @@ final class Lane implements Poller.Watched, CopyLane {
       if (lanes > waits.length) {
         waits = new long[2 * lanes];
       }
+      long sequence = recorded + 1;
+      stable = slots.claim(copies, use, number, sequence, waits);
       try {
-        slots.examine(copies, use, number, waits);
         if (order instanceof Order.TwoSided two) {
           two.release(dryRun); // a consumer that would refuse does so before anything is submitted
         }
         slots.holdBack(waits, port, stream.handle());
+        hold(order);
       } catch (Throwable refusal) {
-        Arrays.fill(waits, 0);
+        slots.giveUp(copies, use);
         throw refusal;
       }
-      order.hold(stream);
-      refuseCapture();
-      long sequence = recorded + 1;
       flight.recorded = false;
       flight.stream = stream.handle();
       flight.failure = null;
-      slots.leaveTickets(copies, use, number, sequence);
       return sequence;
+    } catch (Throwable refusal) {
+      Arrays.fill(waits, 0);
+      throw refusal;
     } finally {
       slots.unlock();
     }
   }
 
   /**
-   * A stream that waits for an event of a capture joins it: its copies would never run, and the
-   * engine's capture would fail. Destroying the stream lets the capture end unharmed.
+   * Lets the stream wait for what the order names. A stream that waits for an event of a capture
+   * joins it: its copies would never run, and the engine's capture would fail. Destroying the
+   * stream lets the capture end unharmed, also where the order was refused half way.
    */
-  private void refuseCapture() {
-    if (port.captureState(stream.handle()) == CaptureState.NONE) {
-      return;
+  private void hold(Order order) {
+    ordering = true;
+    while (askingTheStream) {
+      Thread.onSpinWait(); // one driver call
     }
-    StreamHandle old = stream.replace();
     try {
-      if (recorded > completed) { // copies in flight on the old stream still come first
-        holdBack(port, stream.handle(), recorded);
+      try {
+        order.hold(stream);
+      } catch (Throwable refusal) {
+        leaveCapture(refusal);
+        throw refusal;
       }
+      leaveCapture(null);
     } finally {
-      stream.destroy(old);
+      ordering = false;
     }
-    throw new BusyException(
-        direction == Direction.STORE ? "a store" : "a load",
-        List.of("the graph capture in which its order's event was recorded"));
+  }
+
+  private void leaveCapture(@Nullable Throwable refusal) {
+    Throwable unknown = null;
+    try {
+      if (port.captureState(stream.handle()) == CaptureState.NONE) {
+        return;
+      }
+    } catch (RuntimeException refused) {
+      unknown = refused; // it may have joined one
+    }
+    BusyException busy =
+        new BusyException(
+            direction == Direction.STORE ? "a store" : "a load",
+            List.of("the graph capture in which its order's event was recorded"));
+    if (unknown != null) {
+      busy.addSuppressed(unknown);
+    }
+    try {
+      inTheAir(null);
+      streamless = true;
+      try {
+        stream.destroy();
+      } finally {
+        renewStream();
+      }
+    } catch (RuntimeException later) { // the next submission tries again
+      busy.addSuppressed(later);
+    }
+    if (refusal == null) {
+      throw busy;
+    }
+    refusal.addSuppressed(busy);
+  }
+
+  /** A new stream comes after all copies in flight on the one before. */
+  private void renewStream() {
+    StreamHandle fresh = stream.create();
+    try {
+      if (recorded > completed) {
+        holdBack(port, fresh, recorded);
+      }
+    } catch (Throwable refusal) {
+      try {
+        port.destroyStream(fresh);
+      } catch (RuntimeException second) {
+        refusal.addSuppressed(second);
+      }
+      throw refusal;
+    }
+    stream.use(fresh);
+    inTheAir(fresh);
+    streamless = false;
+  }
+
+  /** Which stream is idle once the copies in flight have ended; none for now. */
+  private void inTheAir(@Nullable StreamHandle on) {
+    for (long sequence = completed + 1; sequence <= recorded; sequence++) {
+      flight(flights, sequence).stream = on;
+    }
+  }
+
+  /**
+   * Does what a submission before could not do: others could not wait for that one's end, and no
+   * stream of ours may join a capture while only its being idle tells of an end.
+   */
+  private void mend() {
+    if (streamless) {
+      renewStream();
+    }
+    Flight last = flight(flights, recorded);
+    if (recorded > completed && !last.recorded) {
+      port.recordEvent(end(last), stream.handle());
+      last.recorded = true;
+    }
   }
 
   /** From the number on: whatever happens here, the submission is published and will end. */
@@ -299,8 +401,7 @@ final class Lane implements Poller.Watched, CopyLane {
       failure = refused;
     }
     try {
-      port.recordEvent(end(flight), stream.handle());
-      flight.recorded = true;
+      recordEnd(flight);
     } catch (Throwable refused) {
       if (failure == null) {
         failure = refused;
@@ -310,10 +411,27 @@ final class Lane implements Poller.Watched, CopyLane {
       recorded = sequence;
       route.core().poller().wake();
       if (order instanceof Order.TwoSided two) {
-        two.release(completion);
+        justRecorded.sequence = sequence;
+        two.release(justRecorded);
       }
     } else {
       fail(failure, order, flight, sequence, completion);
+    }
+  }
+
+  /** Where the driver refuses, once more: others must be able to wait for what was submitted. */
+  private void recordEnd(Flight flight) {
+    try {
+      port.recordEvent(end(flight), stream.handle());
+      flight.recorded = true;
+    } catch (Throwable refused) {
+      try {
+        port.recordEvent(end(flight), stream.handle());
+        flight.recorded = true;
+      } catch (RuntimeException again) {
+        refused.addSuppressed(again);
+      }
+      throw refused;
     }
   }
 
@@ -328,9 +446,9 @@ final class Lane implements Poller.Watched, CopyLane {
           default -> new IllegalStateException("a submission was broken off", failure);
         };
     flight.completion = null;
-    completion.failed(told);
     recorded = sequence;
     route.core().poller().wake();
+    completion.failed(told);
     if (order instanceof Order.TwoSided two && flight.recorded) {
       try {
         two.release(new LanePoint(this, sequence)); // what was submitted still writes
@@ -355,10 +473,10 @@ final class Lane implements Poller.Watched, CopyLane {
   private long goRows(CopyPath path, long bytes, long sequence) {
     int threadBlocks =
         path == CopyPath.KERNEL ? route.chooser().threadBlocks(direction, descriptors, bytes) : 0;
-    long cap = route.mostRows(path);
     long expected = descriptors.rowsBeforeSplits();
     long rows = 0;
     while (!descriptors.isEmpty()) {
+      long cap = route.mostRows(path, rows);
       Tables.Table table = tables.withRoom(Math.min(cap, Math.max(1, expected - rows)), completed);
       long from = table.used;
       long to = descriptors.fill(table.rows, from, Math.min(from + cap, table.rows.capacity()));
@@ -384,7 +502,9 @@ final class Lane implements Poller.Watched, CopyLane {
                   table.rows,
                   from,
                   to,
-                  direction == Direction.STORE ? SourceReads.IN_STREAM_ORDER : SourceReads.ANY_TIME,
+                  direction == Direction.LOAD && stable
+                      ? SourceReads.ANY_TIME
+                      : SourceReads.IN_STREAM_ORDER,
                   stream.handle());
       case KERNEL -> {
         DeviceRange columns = table.seenByDevice;
@@ -494,33 +614,41 @@ final class Lane implements Poller.Watched, CopyLane {
 
   /**
    * Whether the device is done with a submission. When the driver answers with an error, the caller
-   * is told at once, but memory is kept until the stream is idle or the device is lost.
+   * is told at once, but memory is kept until the event or an idle stream tells, or the device is
+   * lost.
    */
   private boolean hasEnded(Flight flight) {
-    if (flight.recorded && flight.failure == null) {
+    if (flight.recorded) {
       try {
         return port.eventPassed(end(flight));
       } catch (RuntimeException answer) {
-        flight.failure = answer;
         StandardCompletion completion = flight.completion;
-        if (isLost(answer) || completion == null) {
-          return isLost(answer);
+        flight.failure = answer;
+        if (isLost(answer)) {
+          return true;
         }
-        flight.completion = null;
-        completion.failed(asynchronous(answer));
-        return false;
+        if (completion != null) {
+          flight.completion = null;
+          completion.failed(asynchronous(answer));
+        }
       }
     }
-    try {
-      return port.streamIdle(stream(flight));
-    } catch (RuntimeException answer) {
-      return true; // nothing more can be learned
-    }
+    return isStreamIdle(flight);
   }
 
-  private StreamHandle stream(Flight flight) {
-    StreamHandle on = flight.stream;
-    return on == null ? stream.handle() : on;
+  private boolean isStreamIdle(Flight flight) {
+    askingTheStream = true;
+    try {
+      StreamHandle on = flight.stream;
+      return !ordering && on != null && port.streamIdle(on);
+    } catch (DriverException answer) {
+      // No such stream: its context is gone. Any other answer says nothing of the copies.
+      return isLost(answer) || answer.fault() == DriverFault.INVALID_HANDLE;
+    } catch (RuntimeException broken) {
+      return true; // nothing more can be learned
+    } finally {
+      askingTheStream = false;
+    }
   }
 
   private static boolean isLost(RuntimeException answer) {
@@ -579,10 +707,20 @@ final class Lane implements Poller.Watched, CopyLane {
     }
     try {
       Flight flight = flight(flights, sequence);
-      // A number that ended since then has left its flight to a later one: that only waits longer.
-      if (completed < sequence && flight.recorded) {
-        waiter.streamWait(waiting, end(flight));
+      boolean canBeWaitedFor = flight.recorded;
+      if (completed >= sequence) {
+        return;
       }
+      if (!canBeWaitedFor) {
+        throw new BusyException(
+            "waiting for a copy on the device",
+            List.of(
+                "a "
+                    + (direction == Direction.STORE ? "store" : "load")
+                    + " in flight whose end the driver would not record"));
+      }
+      // A number that ended since then has left its flight to a later one: that only waits longer.
+      waiter.streamWait(waiting, end(flight));
     } finally {
       uses.leave();
     }
@@ -621,7 +759,7 @@ final class Lane implements Poller.Watched, CopyLane {
           return new CopyDecision(path, calls, Math.toIntExact(calls), because);
         }
         long rows = descriptors.skip(Long.MAX_VALUE);
-        long calls = path == CopyPath.LOOP ? rows : Math.ceilDiv(rows, route.mostRows(path));
+        long calls = path == CopyPath.LOOP ? rows : route.calls(path, rows);
         return new CopyDecision(path, rows, Math.toIntExact(calls), because);
       } finally {
         descriptors.end();
@@ -643,7 +781,9 @@ final class Lane implements Poller.Watched, CopyLane {
       first = destroy(flight.start, first);
     }
     try {
-      stream.close();
+      if (!streamless) {
+        stream.close();
+      }
     } catch (RuntimeException failure) {
       first = first == null ? failure : first;
     }

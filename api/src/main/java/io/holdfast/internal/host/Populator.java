@@ -37,8 +37,8 @@ final class Populator {
   // Threads to begin with: where the machines we measured were fastest.
   private static final int FIRST_THREADS = 4;
 
-  // Slices that every thread does in one window of measuring.
-  private static final int SLICES_PER_WINDOW = 6;
+  // Fixes the number of threads, for measurements and for machines where somebody knows it.
+  private static final String THREADS = "holdfast.populate.threads";
 
   // A page cleared at memory speed takes a thread far less: below this the kernel is compacting.
   private static final double SLOW_BYTES_PER_NANO = 100.0 * (1 << 20) / 1e9;
@@ -70,8 +70,6 @@ final class Populator {
   private @Nullable Throwable failure;
   private boolean reported;
   private long begun;
-  private long windowBegun;
-  private long windowBytes;
   private long slowBegun;
   private long slowBytes;
   private boolean advised;
@@ -141,7 +139,13 @@ final class Populator {
             .map(place -> place.cpus().size())
             .filter(count -> count > 0)
             .orElse(Runtime.getRuntime().availableProcessors());
-    this.tuner = new ThreadTuner(FIRST_THREADS, Math.min(cpus, slices));
+    int fixed = Integer.getInteger(THREADS, 0);
+    if (fixed > 0) {
+      this.tuner = ThreadTuner.fixed(Math.min(fixed, slices), slices);
+      notes.add("the number of populate threads is fixed at " + fixed + " by " + THREADS);
+    } else {
+      this.tuner = new ThreadTuner(FIRST_THREADS, Math.min(cpus, slices), slices);
+    }
   }
 
   /** Begins; returns at once. */
@@ -149,7 +153,6 @@ final class Populator {
     lock.lock();
     try {
       begun = kernel.nanoTime();
-      windowBegun = begun;
       slowBegun = begun;
       hire();
     } finally {
@@ -183,9 +186,8 @@ final class Populator {
     try {
       if (phase == from) {
         phase = to;
-        windowBegun = kernel.nanoTime();
-        windowBytes = 0;
-        slowBegun = windowBegun;
+        slowBegun = kernel.nanoTime();
+        tuner.remeasure(slowBegun);
         slowBytes = 0;
         changed.signalAll();
       }
@@ -243,8 +245,9 @@ final class Populator {
 
   private void work() {
     placeHere();
-    int slice = claim();
-    while (slice >= 0) {
+    Claim claim = claim();
+    while (claim != null) {
+      int slice = claim.slice;
       Throwable thrown = null;
       try {
         if (slice % Math.max(1, GUARD_BYTES / sliceBytes) == 0) {
@@ -256,7 +259,7 @@ final class Populator {
       } catch (Throwable caught) {
         thrown = caught;
       }
-      slice = finished(slice, thrown) ? claim() : -1;
+      claim = finished(claim, thrown) ? claim() : null;
     }
   }
 
@@ -287,8 +290,11 @@ final class Populator {
     return job.memory().asSlice(from, Math.min(sliceBytes, job.memory().byteSize() - from));
   }
 
-  /** The next slice, or -1 when this thread is to end. */
-  private int claim() {
+  /** A slice that a thread has taken, and what the tuner said at its begin. */
+  private record Claim(int slice, int epoch) {}
+
+  /** The next slice, or null when this thread is to end. */
+  private @Nullable Claim claim() {
     lock.lock();
     try {
       while (phase == Phase.PAUSED && failure == null && next < slices) {
@@ -299,27 +305,28 @@ final class Populator {
           || next >= slices
           || working > tuner.threads()) {
         working--;
-        return -1;
+        return null;
       }
       inFlight++;
-      return next++;
+      return new Claim(next++, tuner.began());
     } finally {
       lock.unlock();
     }
   }
 
   /** Whether this thread is to go on. */
-  private boolean finished(int slice, @Nullable Throwable thrown) {
+  private boolean finished(Claim claim, @Nullable Throwable thrown) {
     boolean report;
     lock.lock();
     try {
       if (thrown == null) {
-        done.set(slice);
+        done.set(claim.slice);
         doneInOrder = done.nextClearBit(doneInOrder);
-        measure(sliceAt(slice).byteSize());
+        measure(claim);
         hire();
-      } else if (failure == null) {
-        failure = thrown;
+      } else {
+        tuner.failed();
+        failure = failure == null ? thrown : failure;
       }
       report =
           !reported
@@ -376,8 +383,9 @@ final class Populator {
   }
 
   // With the lock held.
-  private void measure(long bytes) {
+  private void measure(Claim claim) {
     long now = kernel.nanoTime();
+    long bytes = sliceAt(claim.slice).byteSize();
     slowBytes += bytes;
     if (advised && now - slowBegun >= SLOW_NANOS) {
       double rate = (double) slowBytes / (now - slowBegun) / Math.max(1, working);
@@ -387,15 +395,7 @@ final class Populator {
       slowBegun = now;
       slowBytes = 0;
     }
-    if (tuner.settled()) {
-      return;
-    }
-    windowBytes += bytes;
-    if (windowBytes >= SLICES_PER_WINDOW * sliceBytes * tuner.threads()) {
-      tuner.measured(windowBytes / (double) Math.max(1, now - windowBegun));
-      windowBegun = now;
-      windowBytes = 0;
-    }
+    tuner.ended(claim.epoch, bytes, now);
   }
 
   private void dropAdvice(double rate) {

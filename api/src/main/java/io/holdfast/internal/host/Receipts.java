@@ -1,18 +1,21 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.error.HostKernelException;
+import io.holdfast.host.HostRequest.Touch;
 import io.holdfast.host.PlacementReceipt;
 import io.holdfast.internal.host.Wish.Backing;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.NodeMode;
 import io.holdfast.spi.HostKernel.Pages;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
@@ -25,6 +28,9 @@ final class Receipts {
 
   // How far one node's share may be from what turns of equal pages give.
   private static final double SHARE_TOLERANCE = 0.1;
+
+  // How often pages that the kernel hides for a moment are looked for again.
+  private static final int LOOKS = 3;
 
   private final HostKernel kernel;
   private final Machine machine;
@@ -98,8 +104,35 @@ final class Receipts {
   // only be one.
   private Smaps smaps(Wish wish, MemorySegment memory) {
     return wish.backing() == Backing.BASE && !machine.hugePagesUnasked()
-        ? new Smaps(true, false, wish.pageBytes(), 0)
-        : Smaps.of(kernel, memory.address(), memory.byteSize());
+        ? new Smaps(true, false, wish.pageBytes(), 0, OptionalLong.empty())
+        : whole(wish, memory);
+  }
+
+  // Automatic NUMA balancing takes the access bits of pages to learn who uses them, and until the
+  // next access some kernels (6.1 for one) count such a huge page as absent.
+  private Smaps whole(Wish wish, MemorySegment memory) {
+    Smaps seen = Smaps.of(kernel, memory.address(), memory.byteSize());
+    for (int again = 0; again < LOOKS && hidesPages(wish, memory, seen); again++) {
+      long huge = machine.transparentHugePageBytes();
+      for (long at = 0; at < memory.byteSize(); at += huge) {
+        long _ = memory.get(ValueLayout.JAVA_LONG, at);
+      }
+      seen = Smaps.of(kernel, memory.address(), memory.byteSize());
+    }
+    return seen;
+  }
+
+  private static boolean hidesPages(Wish wish, MemorySegment memory, Smaps seen) {
+    boolean populated = wish.request().touch() == Touch.BEFORE_USE;
+    boolean mayBeHuge =
+        switch (wish.backing()) {
+          case BASE, TRANSPARENT, TMPFS -> true;
+          case HUGETLB, HUGETLBFS, OTHER_FILES, DRIVER, ADOPTED -> false;
+        };
+    return populated
+        && mayBeHuge
+        && !seen.isShared()
+        && seen.residentBytes().orElse(Long.MAX_VALUE) < memory.byteSize();
   }
 
   // A preferred node is wanted although others may be taken.
@@ -134,7 +167,9 @@ final class Receipts {
     long total = nodes.bytes.values().stream().mapToLong(Long::longValue).sum();
     // Turns are taken by huge pages where there are any.
     long turn =
-        wish.backing() == Backing.TRANSPARENT || wish.backing() == Backing.TMPFS
+        wish.backing() == Backing.TRANSPARENT
+                || wish.backing() == Backing.TMPFS
+                || (wish.backing() == Backing.BASE && machine.hugePagesUnasked())
             ? Math.max(wish.pageBytes(), machine.transparentHugePageBytes())
             : wish.pageBytes();
     for (Map.Entry<Integer, Double> share : wish.placement().shares().entrySet()) {
@@ -169,12 +204,24 @@ final class Receipts {
       return nodesByNumaMaps(memory, refused, notes);
     }
     Map<Integer, Long> counts = new TreeMap<>();
-    long absent = 0;
+    int absent = 0;
     for (int answer : answers) {
       if (answer < 0) {
         absent++;
       } else {
         counts.merge(answer, 1L, Long::sum);
+      }
+    }
+    if (absent > 0 && wish.request().touch() == Touch.BEFORE_USE) {
+      Optional<Nodes> whole = hidden(memory, scaled(asked - absent, asked, pages, wish));
+      if (whole.isPresent()) {
+        notes.add(
+            "nodes are by /proc/self/numa_maps; move_pages did not see "
+                + absent
+                + " of "
+                + asked
+                + " pages that are there, as under automatic NUMA balancing on some kernels");
+        return whole.get();
       }
     }
     if (asked < pages) {
@@ -194,6 +241,18 @@ final class Receipts {
     Map<Integer, Long> bytes = new TreeMap<>();
     counts.forEach((node, count) -> bytes.put(node, scaled(count, asked, pages, wish)));
     return new Nodes(bytes, scaled(absent, asked, pages, wish), (double) asked / pages);
+  }
+
+  // The other account, where it has pages of this mapping alone that move_pages did not see.
+  private Optional<Nodes> hidden(MemorySegment memory, long seenBytes) {
+    Optional<NumaMaps> found = NumaMaps.of(kernel, memory.address());
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    long there = found.get().bytesPerNode().values().stream().mapToLong(Long::longValue).sum();
+    return there > seenBytes && there <= memory.byteSize()
+        ? Optional.of(new Nodes(found.get().bytesPerNode(), memory.byteSize() - there, 1.0))
+        : Optional.empty();
   }
 
   private static long scaled(long count, int asked, long pages, Wish wish) {

@@ -1,6 +1,7 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.spi.HostKernel;
+import java.util.OptionalLong;
 
 /**
  * What {@code /proc/self/smaps} says about a range.
@@ -9,13 +10,19 @@ import io.holdfast.spi.HostKernel;
  * @param isShared whether a mapping reaches beyond the range, so that its counts are an estimate
  * @param kernelPageBytes the page of its mappings
  * @param hugeBytes bytes on transparent huge pages, of memory or files
+ * @param residentBytes bytes that are there, HugeTLB pages left out; empty where it does not say
  */
-record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeBytes) {
+record Smaps(
+    boolean found,
+    boolean isShared,
+    long kernelPageBytes,
+    long hugeBytes,
+    OptionalLong residentBytes) {
 
   static Smaps of(HostKernel kernel, long address, long bytes) {
     Scan scan = new Scan(address, address + bytes);
     kernel.lines("/proc/self/smaps", scan::line);
-    return new Smaps(scan.found, scan.shared, scan.page, scan.huge);
+    return new Smaps(scan.found, scan.shared, scan.page, scan.huge, scan.resident);
   }
 
   private static final class Scan {
@@ -27,6 +34,7 @@ record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeByt
     private boolean shared;
     private long page;
     private long huge;
+    private OptionalLong resident = OptionalLong.empty();
 
     Scan(long start, long end) {
       this.start = start;
@@ -73,6 +81,8 @@ record Smaps(boolean found, boolean isShared, long kernelPageBytes, long hugeByt
       }
       String name = line.substring(0, colon);
       switch (name) {
+        case "Rss" ->
+            resident = OptionalLong.of(resident.orElse(0) + Math.round(share * bytes(line, colon)));
         case "KernelPageSize" -> page = bytes(line, colon);
         case "AnonHugePages", "ShmemPmdMapped", "FilePmdMapped" ->
             huge += Math.round(share * bytes(line, colon));

@@ -163,14 +163,15 @@ public final class StandardPageSource implements PageSource {
   private StandardRegion region(
       Wish wish, RegionMemory memory, Progress progress, Standing ground) {
     try {
-      return new StandardRegion(
-          wish.request(),
-          wish.pageBytes(),
-          memory,
-          Views.over(memory.pages().address(), wish.request().logicalBytes()),
-          progress,
-          backend.workers(),
-          ground);
+      return Standing.enrolled(
+          new StandardRegion(
+              wish.request(),
+              wish.pageBytes(),
+              memory,
+              Views.over(memory.pages().address(), wish.request().logicalBytes()),
+              progress,
+              backend.workers(),
+              ground));
     } catch (RuntimeException closed) {
       try {
         memory.giveBack(new ByteRange(0, memory.pages().byteSize()));

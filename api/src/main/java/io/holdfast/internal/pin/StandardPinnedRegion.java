@@ -142,6 +142,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       region =
           new StandardPinnedRegion(
               device, subject, request, decided, claim, notes, turns, pacer(request, manner));
+      region.place.enrol();
     } catch (Throwable unwound) {
       if (claim != null) {
         desk.keepOnly(claim, 0);
@@ -351,6 +352,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       Object told = journal.begin(Activity.PAUSE);
       kernel.pause(nanos);
       journal.done(Activity.PAUSE, told, name(), 0, nanos);
+      desk.rested();
     }
   }
 
@@ -648,8 +650,11 @@ final class StandardPinnedRegion implements PinnedMemory {
     }
     desk.turn().lock();
     try {
+      long begun = kernel.nanoTime();
       Optional<PinException> failed = unregister(one);
-      if (!last) {
+      long nanos = kernel.nanoTime() - begun;
+      // Unregistering is quick: as many calls as one may take together, then a pause.
+      if (!last && !pacer.mayGoOn(desk.held(nanos), nanos)) {
         rest();
       }
       return failed;

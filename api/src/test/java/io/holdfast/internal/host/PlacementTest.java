@@ -290,6 +290,29 @@ class PlacementTest {
         unequal::toString);
   }
 
+  @Test
+  void turnsAreWholeHugePagesWhereBasePagesBecomeHugeUnasked() {
+    twoNodes();
+    kernel.text("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
+    kernel.text("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", 2 * MIB);
+    // Seven whole huge pages and a rest of base pages in turns: nine MiB to seven.
+    kernel.nodeOfPage =
+        (offset, index) -> index < 7 * 512 ? (index / 512) % 2 : (index < 3840 ? 1 : 0);
+
+    backend
+        .pageSource()
+        .map(HostRequest.ofBytes(16 * MIB).numa(NumaPolicy.interleave(0, 1)))
+        .close();
+
+    kernel.text("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
+    assertThrows(
+        PlacementException.class,
+        () ->
+            backend
+                .pageSource()
+                .map(HostRequest.ofBytes(16 * MIB).numa(NumaPolicy.interleave(0, 1))));
+  }
+
   private Set<Integer> workerCpus(NumaPolicy policy) {
     map(policy).close();
     List<String> places = kernel.callsOf("placeThread").stream().distinct().toList();

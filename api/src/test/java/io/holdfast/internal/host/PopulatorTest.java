@@ -74,6 +74,28 @@ class PopulatorTest {
   }
 
   @Test
+  void aNumberOfThreadsThatIsGivenIsKeptAndTheReceiptSaysSo() {
+    kernel.place = new ThreadPlace(0, Set.of(), Set.of(0, 1, 2, 3));
+    String before = System.setProperty("holdfast.populate.threads", "2");
+    try (HostRegion region = map(bytes(100 * SLICE))) {
+      assertEquals(2, region.receipt().populateThreads());
+      assertTrue(
+          region
+              .receipt()
+              .notes()
+              .contains(
+                  "the number of populate threads is fixed at 2 by holdfast.populate.threads"),
+          () -> region.receipt().toString());
+    } finally {
+      if (before == null) {
+        System.clearProperty("holdfast.populate.threads");
+      } else {
+        System.setProperty("holdfast.populate.threads", before);
+      }
+    }
+  }
+
+  @Test
   void aHugePageIsNeverSharedByTwoSlices() {
     kernel.pool(512 * MIB, 4, 4, 0);
 

@@ -1,6 +1,7 @@
 package io.holdfast.internal.host;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -99,6 +101,69 @@ class ReceiptTest {
     assertEquals(Map.of(0, 6 * 4096L, 1, 250 * 4096L), wrong.receipt().bytesPerNode());
     assertEquals(6 * 4096L, wrong.receipt().bytesElsewhere());
     assertEquals(1.0, wrong.receipt().sampledShare());
+  }
+
+  @Test
+  void pagesThatAutomaticBalancingHidesFromMovePagesAreCountedByNumaMaps() {
+    kernel.nodes("0-1", Map.of(0, "0", 1, "1"));
+    kernel.nodeOfPage = (offset, index) -> index < 128 ? 1 : -2;
+    kernel.text(
+        "/proc/self/numa_maps",
+        Long.toHexString(FIRST) + " bind:1 anon=256 dirty=256 N1=256 kernelpagesize_kB=4");
+
+    PlacementReceipt receipt = receipt(HostRequest.ofBytes(MIB).numa(NumaPolicy.bind(1)));
+
+    assertEquals(Map.of(1, MIB), receipt.bytesPerNode());
+    assertEquals(1.0, receipt.sampledShare());
+    assertTrue(
+        notes(receipt, "nodes are by /proc/self/numa_maps; move_pages did not see 128 of 256"),
+        receipt::toString);
+    assertFalse(
+        receipt.notes().stream().anyMatch(note -> note.contains("are not present")),
+        receipt::toString);
+  }
+
+  @Test
+  void pagesThatComeLazilyAreAbsentWhateverNumaMapsSays() {
+    kernel.nodeOfPage = (offset, index) -> -2;
+    kernel.text(
+        "/proc/self/numa_maps",
+        Long.toHexString(FIRST) + " default anon=1 N0=1 kernelpagesize_kB=4");
+
+    PlacementReceipt receipt = receipt(HostRequest.ofBytes(MIB).touch(HostRequest.Touch.LAZILY));
+
+    assertEquals(Map.of(), receipt.bytesPerNode());
+    assertTrue(
+        receipt.notes().contains("256 of 256 pages asked about are not present"),
+        receipt::toString);
+  }
+
+  @Test
+  void hugePagesThatAutomaticBalancingHidesFromSmapsAreTouchedAndLookedForAgain() {
+    kernel.real = true;
+    kernel.text("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
+    AtomicInteger looks = new AtomicInteger();
+    kernel.dynamic =
+        path -> {
+          if (!path.equals("/proc/self/smaps")) {
+            return Optional.empty();
+          }
+          long there = looks.incrementAndGet() < 3 ? 2048 : 4096;
+          return Optional.of(
+              Long.toHexString(kernel.lastMapped.address())
+                  + "-"
+                  + Long.toHexString(kernel.lastMapped.address() + 4 * MIB)
+                  + " rw-p 00000000 00:00 0 \nRss:    "
+                  + there
+                  + " kB\nKernelPageSize:  4 kB\nAnonHugePages: "
+                  + there
+                  + " kB\n");
+        };
+
+    PlacementReceipt receipt = receipt(HostRequest.ofBytes(4 * MIB).pages(PageKind.thp()));
+
+    assertEquals(Map.of(HUGE, 4 * MIB), receipt.bytesPerPageSize());
+    assertEquals(3, looks.get());
   }
 
   @Test

@@ -19,6 +19,7 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * A kernel whose every answer a test decides, with texts instead of a sysfs, time that only the
@@ -42,8 +43,14 @@ final class ScriptedKernel implements HostKernel {
   Optional<HostKernelException> adviceRefusal = Optional.empty();
   Optional<HostKernelException> placeRefusal = Optional.empty();
   Consumer<MemorySegment> populate = slice -> {};
+  Consumer<String> beforeText = path -> {};
   BiFunction<Long, Integer, Integer> nodeOfPage = (offset, index) -> 0;
   Optional<HostKernelException> nodesRefusal = Optional.empty();
+
+  /** Texts that change, asked before {@link #texts}. */
+  Function<String, Optional<String>> dynamic = path -> Optional.empty();
+
+  MemorySegment lastMapped = MemorySegment.NULL;
   FileSystemFacts fileSystem = new FileSystemFacts(0, 4096, 0, 0, 0);
 
   private final HostKernel plain = HostKernels.portable();
@@ -130,7 +137,8 @@ final class ScriptedKernel implements HostKernel {
       throw mapRefusal.get();
     }
     if (real) {
-      return plain.map(bytes, Mapping.anonymous().alignedTo(mapping.alignmentBytes()));
+      lastMapped = plain.map(bytes, Mapping.anonymous().alignedTo(mapping.alignmentBytes()));
+      return lastMapped;
     }
     MemorySegment memory = segment(nextAddress, bytes);
     nextAddress += bytes + (1L << 30);
@@ -288,7 +296,8 @@ final class ScriptedKernel implements HostKernel {
 
   @Override
   public Optional<String> text(String path) {
-    return Optional.ofNullable(texts.get(path));
+    beforeText.accept(path);
+    return dynamic.apply(path).or(() -> Optional.ofNullable(texts.get(path)));
   }
 
   @Override
