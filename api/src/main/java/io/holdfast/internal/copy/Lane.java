@@ -13,6 +13,7 @@ import io.holdfast.error.BusyException;
 import io.holdfast.error.Category;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
+import io.holdfast.event.Activity;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.core.Poller;
@@ -437,6 +438,10 @@ final class Lane implements Poller.Watched, CopyLane {
 
   CoreBackend backend() {
     return route.core().backend();
+  }
+
+  Activity activity() {
+    return direction == Direction.STORE ? Activity.STORE : Activity.LOAD;
   }
 
   @Override

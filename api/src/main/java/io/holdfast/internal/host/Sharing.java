@@ -214,6 +214,7 @@ final class Sharing {
       memory.giveBack(new ByteRange(0, mapped.pages().byteSize()));
       throw closed;
     }
+    region.count(backend.journal(), took);
     List<String> notes = new ArrayList<>(limits.warnings(slice));
     notes.addAll(mapped.notes());
     notes.add("slice " + rank + " of " + request.ranks() + "; the receipt is of this slice");

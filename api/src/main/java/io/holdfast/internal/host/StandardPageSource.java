@@ -54,7 +54,7 @@ public final class StandardPageSource implements PageSource {
     this.limits = new LimitCheck(kernel, machine);
     this.mapper = new Mapper(kernel, machine, limits);
     this.receipts = new Receipts(kernel, machine);
-    this.filler = new Filler(kernel, machine, limits, mapper, receipts);
+    this.filler = new Filler(kernel, machine, limits, mapper, receipts, backend.journal());
   }
 
   @Override
@@ -108,6 +108,8 @@ public final class StandardPageSource implements PageSource {
     Watermark watermark = new Watermark(lazily ? wish.mappedBytes() : 0);
     StandardRegion region = region(mapped.wish(), memory, watermark, backend.standing());
     try {
+      region.count(backend.journal(), took);
+      mapped.notes().forEach(backend.journal()::fallback);
       if (lazily) {
         notes.add("pages come at first use; a shortage then kills the process");
         notes.addAll(mapped.wish().placement().notes());
@@ -220,6 +222,7 @@ public final class StandardPageSource implements PageSource {
     StandardRegion region =
         region(wish, memory, new Watermark(wish.mappedBytes()), device.standing());
     try {
+      region.count(backend.journal(), took);
       notes.addAll(wish.placement().notes());
       filler.report(region, wish, memory.pages(), new Making(took, Duration.ZERO, 1, notes));
       return region;
