@@ -117,13 +117,13 @@ final class GuestShortage {
   }
 
   private static Path hugetlbfs() {
-    Path mount = Path.of("/tmp/thief");
+    Path mount = Path.of("/guest/thief");
     try {
       if (!Files.exists(mount)) {
         Files.createDirectory(mount);
         assertEquals(
             0,
-            new ProcessBuilder("/tmp/busybox", "mount", "-t", "hugetlbfs", "none", mount.toString())
+            new ProcessBuilder("/guest/busybox", "mount", "-t", "hugetlbfs", "none", mount.toString())
                 .start()
                 .waitFor());
       }
