@@ -8,17 +8,28 @@
 // flight per lane (4 KiB for the warp), which hides the link's latency with few thread blocks. Which
 // warp takes which piece is fixed arithmetic; no counter in memory has to be reset between launches.
 //
-// The same source is meant for other vendors' compilers: only the intrinsics below are CUDA's.
+// The same source is for HIP's run-time compiler, which knows the lanes of a wavefront by -DLANES=N: only the intrinsics
+// below differ. No run of it on AMD hardware is known.
 //
 // Built into the resource copy_rows.ptx by make-ptx.sh beside this file; see there for the versions.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
-#define LANES 32u
-#define ALL_LANES 0xffffffffu
 #define IN_FLIGHT 8
 #define TILE_ROWS 512u
+
+#ifdef __HIP__
+// Bytes that pass through once: past the caches, where the compiler has a word for it. Its builtins take vectors of its own.
+typedef u32 wide __attribute__((vector_size(16)));
+#define __ldcs(from) __builtin_nontemporal_load(from)
+#define __stcs(to, value) __builtin_nontemporal_store(value, to)
+#define FROM_LANE(value, lane) __shfl(value, (int)(lane), LANES)
+#else
+typedef uint4 wide;
+#define LANES 32u
+#define FROM_LANE(value, lane) __shfl_sync(0xffffffffu, value, lane)
+#endif
 
 // One piece with both ends on a multiple of sizeof(T): `count` elements by one warp. The addresses move
 // so that each of the eight is a constant away.
@@ -65,12 +76,12 @@ __device__ __forceinline__ void copyAligned(u64 to, u64 from, u64 bytes, u32 lan
 // engines share 16 bytes; what shares less than 4 is copied byte by byte, correct and slow.
 __device__ __forceinline__ void copyPiece(u64 to, u64 from, u64 bytes, u32 lane) {
   u64 apart = to ^ from;
-  if ((apart & 15) == 0) copyAligned<uint4>(to, from, bytes, lane);
+  if ((apart & 15) == 0) copyAligned<wide>(to, from, bytes, lane);
   else if ((apart & 3) == 0) copyAligned<u32>(to, from, bytes, lane);
   else copyAligned<unsigned char>(to, from, bytes, lane);
 }
 
-__device__ __forceinline__ u64 fromLane(u64 value, u32 lane) { return __shfl_sync(ALL_LANES, value, lane); }
+__device__ __forceinline__ u64 fromLane(u64 value, u32 lane) { return FROM_LANE(value, lane); }
 
 // Rows of like size. Item i is piece i % pieces of row i / pieces; a warp takes `group` items that
 // follow each other, reads their descriptors with one coalesced load per column, and has the next

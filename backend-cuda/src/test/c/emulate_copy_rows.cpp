@@ -2,6 +2,8 @@
 // compiled, and the few intrinsics that it uses are stood in for. Each CUDA thread is a fibre; a shuffle and a barrier
 // switch to the next one. Access to an address that is not a multiple of the element's size ends the run.
 //
+// With -D__HIP__ -DLANES=N it is the source as HIP's compiler sees it, for wavefronts of N lanes.
+//
 // Arguments: a seed and a number of trials. Exit code 0 when every trial was right.
 #include <ucontext.h>
 
@@ -32,16 +34,25 @@ static void aligned(const T *at) {
 }
 
 template <typename T>
-static T __ldcs(const T *at) {
+static T loadOnce(const T *at) {
   aligned(at);
   return *at;
 }
 
 template <typename T>
-static void __stcs(T *at, T value) {
+static void storeOnce(T *at, T value) {
   aligned(at);
   *at = value;
 }
+
+#ifdef __HIP__
+#define __builtin_nontemporal_load(from) loadOnce(from)
+#define __builtin_nontemporal_store(value, to) storeOnce(to, value)
+#else
+#define LANES 32u
+#define __ldcs loadOnce
+#define __stcs storeOnce
+#endif
 
 // ---- fibres
 
@@ -63,14 +74,25 @@ static void yield() { swapcontext(&fibres[running].context, &scheduler); }
 // Every thread of the block goes round once between two switches of one thread, so a switch is a barrier.
 static void __syncthreads() { yield(); }
 
-static unsigned long long __shfl_sync(unsigned lanes, unsigned long long value, unsigned lane) {
-  if (lanes != 0xffffffffu) exit(4);
+static unsigned long long ofLane(unsigned long long value, unsigned lane) {
   published[running] = value;
   yield();
-  unsigned long long got = published[running / 32 * 32 + lane];
+  unsigned long long got = published[running / LANES * LANES + lane];
   yield();
   return got;
 }
+
+#ifdef __HIP__
+static unsigned long long __shfl(unsigned long long value, int lane, int width) {
+  if (width != (int)LANES || lane < 0 || lane >= width) exit(4);
+  return ofLane(value, (unsigned)lane);
+}
+#else
+static unsigned long long __shfl_sync(unsigned lanes, unsigned long long value, unsigned lane) {
+  if (lanes != 0xffffffffu) exit(4);
+  return ofLane(value, lane);
+}
+#endif
 
 #include "../../main/cuda/copy_rows.cu"
 
@@ -155,7 +177,7 @@ int main(int count, char **arguments) {
     launch.pieceBytes = trial % 3 ? 16 * (1 + below(64)) : 1 + below(longest);
     launch.pieces = (longest + launch.pieceBytes - 1) / launch.pieceBytes;
     launch.group = 1 + below(32);
-    unsigned blocks = 1 + (unsigned)below(3), threads = 32 * (1 + (unsigned)below(3));
+    unsigned blocks = 1 + (unsigned)below(3), threads = LANES * (1 + (unsigned)below(3));
     run(blocks, threads);
     for (u64 i = 0; i < toBytes + 64; i++)
       if (to[i] != expected[i]) {

@@ -8,6 +8,7 @@
  *   -DWITHOUT_VMM          attribute 102 is 0
  *   -DBATCH_ARGUMENTS=N    8, 9 or 0: which form of cuMemcpyBatchAsync is exported (8 unless told otherwise)
  *   -DWITHOUT_OPTIONAL     none of the optional exports
+ *   -DLOSES_A_BYTE         every copy from the device is one byte short
  *   -DJIT_CODE=N           what cuModuleLoadData answers (0 unless told otherwise)
  *
  * Strictness: every call that needs a context checks the calling thread's; while a capture is on (fake_set_capturing),
@@ -239,7 +240,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   BEGIN(0);
   if (device < 0 || device >= DEVICES) return NO_DEVICE;
   switch (attribute) {
+    case 10: *value = 32; return OK;
     case 11: *value = 2147483647; return OK;
+    case 75: *value = 9; return OK;
+    case 76: *value = 0; return OK;
 #ifdef ALIAS
     case 91: *value = 0; return OK;
 #else
@@ -553,6 +557,9 @@ int cuMemcpyHtoDAsync_v2(u64 to, const void *from, size_t bytes, u64 stream) {
 int cuMemcpyDtoHAsync_v2(void *to, u64 from, size_t bytes, u64 stream) {
   BEGIN(1);
   if (!is_device(from) || is_device((u64)to)) return INVALID;
+#ifdef LOSES_A_BYTE
+  bytes--;
+#endif
   LOCKED(copy((u64)to, from, bytes, stream));
 }
 

@@ -43,3 +43,14 @@ int hipGetDeviceCount(int *count) {
   return last = COUNT_CODE;
 }
 #endif
+
+/* Exported, as a runtime does, and never called without a device. */
+#define STUB(name) int name(void) { return last = 100; }
+STUB(hipPeekAtLastError) STUB(hipDeviceGetName) STUB(hipDeviceGetUuid) STUB(hipDeviceTotalMem)
+STUB(hipDeviceGetAttribute) STUB(hipDeviceGetPCIBusId) STUB(hipSetDevice) STUB(hipGetDevice)
+STUB(hipThreadExchangeStreamCaptureMode) STUB(hipHostRegister) STUB(hipHostUnregister) STUB(hipHostGetDevicePointer)
+STUB(hipMemGetInfo) STUB(hipMalloc) STUB(hipFree) STUB(hipMemGetAddressRange) STUB(hipPointerGetAttributes)
+STUB(hipPointerGetAttribute) STUB(hipMemcpyHtoDAsync) STUB(hipMemcpyDtoHAsync) STUB(hipMemcpyDtoDAsync)
+STUB(hipMemsetD8Async) STUB(hipStreamCreateWithPriority) STUB(hipStreamDestroy) STUB(hipStreamSynchronize)
+STUB(hipStreamQuery) STUB(hipStreamWaitEvent) STUB(hipStreamIsCapturing) STUB(hipEventCreateWithFlags)
+STUB(hipEventDestroy) STUB(hipEventRecord) STUB(hipEventQuery) STUB(hipEventSynchronize) STUB(hipEventElapsedTime)

@@ -59,4 +59,11 @@ public interface PageSource {
    * @return the shortfall; empty when nothing is missing
    */
   Optional<Shortfall> check(HostRequest request);
+
+  /**
+   * What the host can give now, without touching a page.
+   *
+   * @return nodes, pools, limits and settings
+   */
+  HostSurvey survey();
 }

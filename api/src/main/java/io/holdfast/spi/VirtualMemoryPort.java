@@ -39,10 +39,13 @@ public interface VirtualMemoryPort {
   DeviceRange reserve(long bytes, long alignmentBytes);
 
   /**
-   * Takes exactly these addresses again.
+   * Takes these addresses again, if the driver gives them.
+   *
+   * <p>Drivers take it for a wish: an H200's (580) gave others for addresses that had just been
+   * given back, and answered success.
    *
    * @param range where
-   * @return the range; its address can differ where the driver ignores the wish
+   * @return a range as long; its address can differ
    */
   DeviceRange reserveAt(DeviceRange range);
 

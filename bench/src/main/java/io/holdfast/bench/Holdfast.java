@@ -24,7 +24,15 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     versionProvider = VersionText.class,
     description = "Owns large host memory for accelerators: maps it, pins it, moves blocks.",
-    subcommands = {BackendsCommand.class, SoakCommand.class, PlanCommand.class, HelpCommand.class},
+    subcommands = {
+      BackendsCommand.class,
+      SoakCommand.class,
+      PlanCommand.class,
+      BenchCommand.class,
+      ReportCommand.class,
+      DoctorCommand.class,
+      HelpCommand.class
+    },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all is well",

@@ -12,7 +12,7 @@ import picocli.CommandLine.TypeConversionException;
  * A page kind on the command line: {@code base}, {@code thp}, {@code driver}, or a HugeTLB size as
  * the field writes it ({@code 2MB}, {@code 1GB}) or in binary units.
  */
-final class PageOption implements ITypeConverter<PageKind> {
+public final class PageOption implements ITypeConverter<PageKind> {
   private static final Pattern FIELD_FORM = Pattern.compile("([0-9]{1,6})([kmg])b");
 
   @Override
@@ -26,8 +26,16 @@ final class PageOption implements ITypeConverter<PageKind> {
     };
   }
 
-  /** The kind in the form that {@link #convert} reads. */
-  static String text(PageKind kind) {
+  /** For picocli. */
+  public PageOption() {}
+
+  /**
+   * The kind in the form that {@link #convert} reads.
+   *
+   * @param kind what backs a region
+   * @return the text
+   */
+  public static String text(PageKind kind) {
     return switch (kind) {
       case PageKind.Base _ -> "base";
       case PageKind.TransparentHuge _ -> "thp";

@@ -6,9 +6,11 @@ import picocli.CommandLine.IVersionProvider;
 final class VersionText implements IVersionProvider {
   @Override
   public String[] getVersion() {
+    return new String[] {"holdfast " + version(), "Java " + Runtime.version()};
+  }
+
+  static String version() {
     String version = Holdfast.class.getPackage().getImplementationVersion();
-    return new String[] {
-      "holdfast " + (version == null ? "(development build)" : version), "Java " + Runtime.version()
-    };
+    return version == null ? "(development build)" : version;
   }
 }

@@ -18,10 +18,10 @@ final class Flight {
   @Nullable EventHandle start;
 
   /** Whether the end was recorded; where the driver refused, only an idle stream tells. */
-  boolean recorded;
+  volatile boolean recorded;
 
-  /** The stream it runs on. */
-  @Nullable StreamHandle stream;
+  /** The stream that is idle once it has ended; absent while there is none. */
+  volatile @Nullable StreamHandle stream;
 
   /** Told when it ends; absent where the submission failed and nobody else is to be told. */
   @Nullable StandardCompletion completion;

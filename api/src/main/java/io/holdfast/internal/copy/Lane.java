@@ -12,6 +12,7 @@ import io.holdfast.device.Order;
 import io.holdfast.error.BusyException;
 import io.holdfast.error.Category;
 import io.holdfast.error.DriverException;
+import io.holdfast.error.DriverFault;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.core.Poller;
@@ -54,15 +55,34 @@ final class Lane implements Poller.Watched, CopyLane {
   private final Access use;
   private final DevicePort port;
   private final HostSlots slots;
-  private final int number;
   private final LaneStream stream;
   private final Tables tables;
   private final Descriptors descriptors;
   private final DeviceBlockSet seen = new DeviceBlockSet();
   private final ReentrantLock lock = new ReentrantLock();
   private final LanePoint dryRun = new LanePoint(this, 0);
+
+  /** For the consumers of the submission at hand; a completion could be another's by then. */
+  private final LanePoint justRecorded = new LanePoint(this, 0);
+
   private final Rectangles rectangles;
   private long[] waits = new long[4];
+
+  /** The stream joined a capture and was destroyed, and another could not be had yet. */
+  private boolean streamless;
+
+  /**
+   * Whether the sources of the submission at hand change no more; of a load, no store fills one.
+   */
+  private boolean stable;
+
+  /** The stream may be joining a capture: nobody asks it anything. */
+  private volatile boolean ordering;
+
+  /** Somebody asks the stream whether it is idle. */
+  private volatile boolean askingTheStream;
+
+  private int number;
 
   private volatile Flight[] flights;
   private volatile long recorded;
@@ -91,9 +111,14 @@ final class Lane implements Poller.Watched, CopyLane {
       tables.free();
       throw failure;
     }
-    this.number = slots.enroll(this);
-    this.completed = slots.lastSequence(number);
-    this.recorded = completed;
+    slots.enroll(this);
+  }
+
+  @Override
+  public void begin(int ours, long lastSequence) {
+    number = ours;
+    completed = lastSequence;
+    recorded = lastSequence;
   }
 
   private static Flight[] newFlights(int count) {
@@ -127,6 +152,7 @@ final class Lane implements Poller.Watched, CopyLane {
       boolean left = true;
       try {
         checkDeviceBlocks(copies, route.countIn(geometry));
+        mend();
         Flight flight = nextFlight();
         descriptors.begin(copies, geometry);
         long sequence = reserve(copies, order, flight);
@@ -226,7 +252,7 @@ final class Lane implements Poller.Watched, CopyLane {
         waits = new long[2 * lanes];
       }
       try {
-        slots.examine(copies, use, number, waits);
+        stable = slots.examine(copies, use, number, waits);
         if (order instanceof Order.TwoSided two) {
           two.release(dryRun); // a consumer that would refuse does so before anything is submitted
         }
@@ -235,8 +261,7 @@ final class Lane implements Poller.Watched, CopyLane {
         Arrays.fill(waits, 0);
         throw refusal;
       }
-      order.hold(stream);
-      refuseCapture();
+      hold(order);
       long sequence = recorded + 1;
       flight.recorded = false;
       flight.stream = stream.handle();
@@ -249,24 +274,101 @@ final class Lane implements Poller.Watched, CopyLane {
   }
 
   /**
-   * A stream that waits for an event of a capture joins it: its copies would never run, and the
-   * engine's capture would fail. Destroying the stream lets the capture end unharmed.
+   * Lets the stream wait for what the order names. A stream that waits for an event of a capture
+   * joins it: its copies would never run, and the engine's capture would fail. Destroying the
+   * stream lets the capture end unharmed, also where the order was refused half way.
    */
-  private void refuseCapture() {
-    if (port.captureState(stream.handle()) == CaptureState.NONE) {
-      return;
+  private void hold(Order order) {
+    ordering = true;
+    while (askingTheStream) {
+      Thread.onSpinWait(); // one driver call
     }
-    StreamHandle old = stream.replace();
     try {
-      if (recorded > completed) { // copies in flight on the old stream still come first
-        holdBack(port, stream.handle(), recorded);
+      try {
+        order.hold(stream);
+      } catch (Throwable refusal) {
+        leaveCapture(refusal);
+        throw refusal;
       }
+      leaveCapture(null);
     } finally {
-      stream.destroy(old);
+      ordering = false;
     }
-    throw new BusyException(
-        direction == Direction.STORE ? "a store" : "a load",
-        List.of("the graph capture in which its order's event was recorded"));
+  }
+
+  private void leaveCapture(@Nullable Throwable refusal) {
+    Throwable unknown = null;
+    try {
+      if (port.captureState(stream.handle()) == CaptureState.NONE) {
+        return;
+      }
+    } catch (RuntimeException refused) {
+      unknown = refused; // it may have joined one
+    }
+    BusyException busy =
+        new BusyException(
+            direction == Direction.STORE ? "a store" : "a load",
+            List.of("the graph capture in which its order's event was recorded"));
+    if (unknown != null) {
+      busy.addSuppressed(unknown);
+    }
+    try {
+      inTheAir(null);
+      streamless = true;
+      try {
+        stream.destroy();
+      } finally {
+        renewStream();
+      }
+    } catch (RuntimeException later) { // the next submission tries again
+      busy.addSuppressed(later);
+    }
+    if (refusal == null) {
+      throw busy;
+    }
+    refusal.addSuppressed(busy);
+  }
+
+  /** A new stream comes after all copies in flight on the one before. */
+  private void renewStream() {
+    StreamHandle fresh = stream.create();
+    try {
+      if (recorded > completed) {
+        holdBack(port, fresh, recorded);
+      }
+    } catch (Throwable refusal) {
+      try {
+        port.destroyStream(fresh);
+      } catch (RuntimeException second) {
+        refusal.addSuppressed(second);
+      }
+      throw refusal;
+    }
+    stream.use(fresh);
+    inTheAir(fresh);
+    streamless = false;
+  }
+
+  /** Which stream is idle once the copies in flight have ended; none for now. */
+  private void inTheAir(@Nullable StreamHandle on) {
+    for (long sequence = completed + 1; sequence <= recorded; sequence++) {
+      flight(flights, sequence).stream = on;
+    }
+  }
+
+  /**
+   * Does what a submission before could not do: others could not wait for that one's end, and no
+   * stream of ours may join a capture while only its being idle tells of an end.
+   */
+  private void mend() {
+    if (streamless) {
+      renewStream();
+    }
+    Flight last = flight(flights, recorded);
+    if (recorded > completed && !last.recorded) {
+      port.recordEvent(end(last), stream.handle());
+      last.recorded = true;
+    }
   }
 
   /** From the number on: whatever happens here, the submission is published and will end. */
@@ -298,8 +400,7 @@ final class Lane implements Poller.Watched, CopyLane {
       failure = refused;
     }
     try {
-      port.recordEvent(end(flight), stream.handle());
-      flight.recorded = true;
+      recordEnd(flight);
     } catch (Throwable refused) {
       if (failure == null) {
         failure = refused;
@@ -309,10 +410,27 @@ final class Lane implements Poller.Watched, CopyLane {
       recorded = sequence;
       route.core().poller().wake();
       if (order instanceof Order.TwoSided two) {
-        two.release(completion);
+        justRecorded.sequence = sequence;
+        two.release(justRecorded);
       }
     } else {
       fail(failure, order, flight, sequence, completion);
+    }
+  }
+
+  /** Where the driver refuses, once more: others must be able to wait for what was submitted. */
+  private void recordEnd(Flight flight) {
+    try {
+      port.recordEvent(end(flight), stream.handle());
+      flight.recorded = true;
+    } catch (Throwable refused) {
+      try {
+        port.recordEvent(end(flight), stream.handle());
+        flight.recorded = true;
+      } catch (RuntimeException again) {
+        refused.addSuppressed(again);
+      }
+      throw refused;
     }
   }
 
@@ -327,9 +445,9 @@ final class Lane implements Poller.Watched, CopyLane {
           default -> new IllegalStateException("a submission was broken off", failure);
         };
     flight.completion = null;
-    completion.failed(told);
     recorded = sequence;
     route.core().poller().wake();
+    completion.failed(told);
     if (order instanceof Order.TwoSided two && flight.recorded) {
       try {
         two.release(new LanePoint(this, sequence)); // what was submitted still writes
@@ -383,7 +501,9 @@ final class Lane implements Poller.Watched, CopyLane {
                   table.rows,
                   from,
                   to,
-                  direction == Direction.STORE ? SourceReads.IN_STREAM_ORDER : SourceReads.ANY_TIME,
+                  direction == Direction.LOAD && stable
+                      ? SourceReads.ANY_TIME
+                      : SourceReads.IN_STREAM_ORDER,
                   stream.handle());
       case KERNEL -> {
         DeviceRange columns = table.seenByDevice;
@@ -489,33 +609,41 @@ final class Lane implements Poller.Watched, CopyLane {
 
   /**
    * Whether the device is done with a submission. When the driver answers with an error, the caller
-   * is told at once, but memory is kept until the stream is idle or the device is lost.
+   * is told at once, but memory is kept until the event or an idle stream tells, or the device is
+   * lost.
    */
   private boolean hasEnded(Flight flight) {
-    if (flight.recorded && flight.failure == null) {
+    if (flight.recorded) {
       try {
         return port.eventPassed(end(flight));
       } catch (RuntimeException answer) {
-        flight.failure = answer;
         StandardCompletion completion = flight.completion;
-        if (isLost(answer) || completion == null) {
-          return isLost(answer);
+        flight.failure = answer;
+        if (isLost(answer)) {
+          return true;
         }
-        flight.completion = null;
-        completion.failed(asynchronous(answer));
-        return false;
+        if (completion != null) {
+          flight.completion = null;
+          completion.failed(asynchronous(answer));
+        }
       }
     }
-    try {
-      return port.streamIdle(stream(flight));
-    } catch (RuntimeException answer) {
-      return true; // nothing more can be learned
-    }
+    return isStreamIdle(flight);
   }
 
-  private StreamHandle stream(Flight flight) {
-    StreamHandle on = flight.stream;
-    return on == null ? stream.handle() : on;
+  private boolean isStreamIdle(Flight flight) {
+    askingTheStream = true;
+    try {
+      StreamHandle on = flight.stream;
+      return !ordering && on != null && port.streamIdle(on);
+    } catch (DriverException answer) {
+      // No such stream: its context is gone. Any other answer says nothing of the copies.
+      return isLost(answer) || answer.fault() == DriverFault.INVALID_HANDLE;
+    } catch (RuntimeException broken) {
+      return true; // nothing more can be learned
+    } finally {
+      askingTheStream = false;
+    }
   }
 
   private static boolean isLost(RuntimeException answer) {
@@ -574,10 +702,20 @@ final class Lane implements Poller.Watched, CopyLane {
     }
     try {
       Flight flight = flight(flights, sequence);
-      // A number that ended since then has left its flight to a later one: that only waits longer.
-      if (completed < sequence && flight.recorded) {
-        waiter.streamWait(waiting, end(flight));
+      boolean canBeWaitedFor = flight.recorded;
+      if (completed >= sequence) {
+        return;
       }
+      if (!canBeWaitedFor) {
+        throw new BusyException(
+            "waiting for a copy on the device",
+            List.of(
+                "a "
+                    + (direction == Direction.STORE ? "store" : "load")
+                    + " in flight whose end the driver would not record"));
+      }
+      // A number that ended since then has left its flight to a later one: that only waits longer.
+      waiter.streamWait(waiting, end(flight));
     } finally {
       uses.leave();
     }
@@ -638,7 +776,9 @@ final class Lane implements Poller.Watched, CopyLane {
       first = destroy(flight.start, first);
     }
     try {
-      stream.close();
+      if (!streamless) {
+        stream.close();
+      }
     } catch (RuntimeException failure) {
       first = first == null ? failure : first;
     }

@@ -7,13 +7,18 @@ import io.holdfast.spi.StreamHandle;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * The end of a lane's submission that has no completion any more; number 0 has always ended.
- *
- * @param lane whose
- * @param sequence which
- */
-record LanePoint(Lane lane, long sequence) implements CorePoint {
+/** The end of a lane's submission, without a completion; number 0 has always ended. */
+final class LanePoint implements CorePoint {
+  private final Lane lane;
+
+  /** Which; changed only by the lane, for a point that nobody keeps. */
+  long sequence;
+
+  LanePoint(Lane lane, long sequence) {
+    this.lane = lane;
+    this.sequence = sequence;
+  }
+
   @Override
   public void holdBack(DevicePort port, StreamHandle stream) {
     lane.holdBack(port, stream, sequence);

@@ -24,15 +24,19 @@ final class LaneStream implements DeviceStream {
     return handle;
   }
 
-  /** Takes a fresh stream; the old one is destroyed by {@link #destroy} once its work is done. */
-  StreamHandle replace() {
-    StreamHandle old = handle;
-    handle = device.port().createStream(priority);
-    return old;
+  /** Another one, to be used in its place. */
+  StreamHandle create() {
+    return device.port().createStream(priority);
   }
 
-  void destroy(StreamHandle old) {
-    device.port().destroyStream(old);
+  /** This one from now on; the one before is destroyed. */
+  void use(StreamHandle fresh) {
+    handle = fresh;
+  }
+
+  /** Its work goes on, but nothing can be put on it any more. */
+  void destroy() {
+    device.port().destroyStream(handle);
   }
 
   @Override
@@ -64,7 +68,7 @@ final class LaneStream implements DeviceStream {
 
   @Override
   public void close() {
-    destroy(handle);
+    destroy();
   }
 
   @Override

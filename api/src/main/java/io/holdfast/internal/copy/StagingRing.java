@@ -36,11 +36,17 @@ final class StagingRing implements SlotMemory {
     this.scratch = Scratch.pinned(device, shape.blockMajor(count).extentBytes());
     try {
       this.place = new Place(this, device, slots);
+      place.enrol(); // a close asks for no more than what is there by now
     } catch (Throwable failure) {
       scratch.free();
       throw failure;
     }
-    this.places = HostSlots.of(this, shape.blockMajor(count));
+    try {
+      this.places = HostSlots.of(this, shape.blockMajor(count));
+    } catch (Throwable failure) {
+      place.close();
+      throw failure;
+    }
     this.free = new int[count];
     for (int each = 0; each < count; each++) {
       free[each] = count - 1 - each;

@@ -318,9 +318,12 @@ final class StandardCompletion implements Completion, CorePoint {
 
   @Override
   public void holdBack(DevicePort port, StreamHandle stream) {
+    long asked = state;
     Lane on = lane;
-    if ((state & KIND) == ARMED && on != null) {
-      on.holdBack(port, stream, sequence);
+    long number = sequence;
+    VarHandle.acquireFence(); // the fields before the state that vouches for them
+    if ((asked & KIND) == ARMED && on != null && (state & ~KIND) == (asked & ~KIND)) {
+      on.holdBack(port, stream, number); // armed again would mean that it had ended
     }
   }
 

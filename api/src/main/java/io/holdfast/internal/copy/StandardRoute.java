@@ -107,10 +107,15 @@ final class StandardRoute implements CopyRoute {
       CopyOptions options,
       CopyProfile profile) {
     StandardRoute route = new StandardRoute(core, device, slots, options, profile);
-    core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
     core.poller().add(route.stores);
     core.poller().add(route.loads);
-    core.backend().pins().watchCopies(route.inFlight);
+    core.backend().pins().watchCopies(route.inFlight); // pinning steps back meanwhile
+    try {
+      route.place.enrol();
+    } catch (Throwable failure) {
+      route.place.close(); // undoes all of it
+      throw failure;
+    }
     return route;
   }
 

@@ -52,8 +52,8 @@ public final class CoreBackend implements Backend {
     this.devices = infos(driver, kernel);
     this.workers = new Workers(id);
     this.pins = new PinDesk(id, kernel);
-    this.root = new Root(this);
     this.pageSource = rooms.pageSource(this);
+    this.root = Standing.enrolled(new Root(this));
   }
 
   /**
@@ -196,15 +196,22 @@ public final class CoreBackend implements Backend {
   }
 
   private Device opened(DeviceInfo info, DevicePort port) {
+    CoreDevice device;
     try {
-      CoreDevice device = new CoreDevice(this, info, port);
-      opened.removeIf(old -> !old.standing().isOpen());
-      opened.add(device);
-      return device;
+      device = new CoreDevice(this, info, port);
     } catch (Throwable failure) {
       port.close();
       throw failure;
     }
+    try {
+      device.standing().enrol();
+    } catch (Throwable failure) {
+      device.close();
+      throw failure;
+    }
+    opened.removeIf(old -> !old.standing().isOpen());
+    opened.add(device);
+    return device;
   }
 
   private void requireMine(DeviceInfo device) {

@@ -21,6 +21,7 @@ import io.holdfast.spi.BatchCopyPort;
 import io.holdfast.spi.CaptureState;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.DeviceRange;
+import io.holdfast.spi.EventHandle;
 import io.holdfast.spi.EventKind;
 import io.holdfast.spi.StreamHandle;
 import io.holdfast.spi.StreamOrigin;
@@ -50,11 +51,11 @@ public final class CoreDevice implements Device {
     this.info = info;
     this.port = port;
     this.capabilities = capabilitiesOf(port, backend.kernel().basePageBytes());
-    this.poller = new Poller(backend.id() + "-" + info.ordinal());
     this.place = new Place(this);
     this.memory = backend.rooms().memory(this);
     this.pinner = backend.rooms().pinner(this);
     this.copyEngine = backend.rooms().copyEngine(this);
+    this.poller = new Poller(backend.id() + "-" + info.ordinal()); // last: it is a thread
   }
 
   /**
@@ -183,7 +184,7 @@ public final class CoreDevice implements Device {
     place.requireOpen();
     StreamHandle handle = port.createStream(0);
     try {
-      return new CoreStream(this, handle, Ownership.OURS);
+      return CoreStream.of(this, handle, Ownership.OURS);
     } catch (Throwable failure) {
       port.destroyStream(handle);
       throw failure;
@@ -193,7 +194,13 @@ public final class CoreDevice implements Device {
   @Override
   public DeviceEvent newEvent() {
     place.requireOpen();
-    return new CoreEvent(this, port.createEvent(EventKind.ORDER), Ownership.OURS);
+    EventHandle handle = port.createEvent(EventKind.ORDER);
+    try {
+      return Standing.enrolled(new CoreEvent(this, handle, Ownership.OURS));
+    } catch (Throwable failure) {
+      port.destroyEvent(handle);
+      throw failure;
+    }
   }
 
   @Override
@@ -221,19 +228,19 @@ public final class CoreDevice implements Device {
         }
       }
     }
-    return new CoreStream(this, handle, Ownership.THEIRS);
+    return CoreStream.of(this, handle, Ownership.THEIRS);
   }
 
   @Override
   public DeviceStream legacyDefaultStream() {
     place.requireOpen();
-    return new CoreStream(this, port.legacyDefaultStream(), Ownership.THEIRS);
+    return CoreStream.of(this, port.legacyDefaultStream(), Ownership.THEIRS);
   }
 
   @Override
   public DeviceEvent wrapEvent(long eventHandle) {
     place.requireOpen();
-    return new CoreEvent(this, port.adoptEvent(eventHandle), Ownership.THEIRS);
+    return Standing.enrolled(new CoreEvent(this, port.adoptEvent(eventHandle), Ownership.THEIRS));
   }
 
   @Override

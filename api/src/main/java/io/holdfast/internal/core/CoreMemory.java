@@ -40,7 +40,7 @@ public final class CoreMemory implements DeviceMemory {
     }
     DeviceRange range = device.workers().call(() -> device.port().allocate(bytes));
     try {
-      return new Allocation(device, range);
+      return Standing.enrolled(new Allocation(device, range));
     } catch (Throwable failure) {
       device.port().free(range);
       throw failure;

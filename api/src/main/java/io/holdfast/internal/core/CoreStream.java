@@ -19,19 +19,29 @@ public final class CoreStream extends Standing implements DeviceStream {
   private final Ownership ownership;
   private final EventHandle marker;
 
-  /**
-   * Makes the marker event that others wait for.
-   *
-   * @param device whose
-   * @param handle the driver's
-   * @param ownership who destroys it
-   */
-  CoreStream(CoreDevice device, StreamHandle handle, Ownership ownership) {
+  private CoreStream(CoreDevice device, StreamHandle handle, Ownership ownership) {
     super("stream 0x" + Long.toHexString(handle.value()), device.standing());
     this.device = device;
     this.handle = handle;
     this.ownership = ownership;
     this.marker = device.port().createEventFor(handle, EventKind.ORDER);
+  }
+
+  /**
+   * Makes the marker event that others wait for.
+   *
+   * @param device whose
+   * @param handle the driver's; still the caller's when this fails
+   * @param ownership who destroys it
+   */
+  static CoreStream of(CoreDevice device, StreamHandle handle, Ownership ownership) {
+    CoreStream made = new CoreStream(device, handle, ownership);
+    try {
+      return enrolled(made);
+    } catch (Throwable failure) {
+      device.port().destroyEvent(made.marker);
+      throw failure;
+    }
   }
 
   /**

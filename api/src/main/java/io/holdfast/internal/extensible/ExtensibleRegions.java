@@ -9,6 +9,7 @@ import io.holdfast.device.Sizing;
 import io.holdfast.device.Support;
 import io.holdfast.error.UnsupportedException;
 import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.tree.Standing;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.util.Objects;
 
@@ -50,7 +51,8 @@ public final class ExtensibleRegions {
         backing = OrdinaryBacking.allocate(device, stream, plan, standIn);
       }
       try {
-        return new StandardRegion(device, request.capacity().shape(), plan, backing, stream);
+        return Standing.enrolled(
+            new StandardRegion(device, request.capacity().shape(), plan, backing, stream));
       } catch (RuntimeException | Error failure) {
         backing.close();
         throw failure;

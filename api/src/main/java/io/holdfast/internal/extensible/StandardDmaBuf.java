@@ -35,7 +35,7 @@ final class StandardDmaBuf extends Standing implements DmaBufExport {
     FileHandle file = new FileHandle(pages.vmm().exportDmaBuf(whole));
     try {
       StandardDmaBuf export =
-          new StandardDmaBuf(region, file, address - base - from, whole.bytes());
+          enrolled(new StandardDmaBuf(region, file, address - base - from, whole.bytes()));
       region.opened(export);
       return export;
     } catch (RuntimeException | Error failure) {

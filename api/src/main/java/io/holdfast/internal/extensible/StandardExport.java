@@ -55,10 +55,12 @@ final class StandardExport extends Standing implements ExportedRegion {
         }
       }
       StandardExport export =
-          new StandardExport(
-              region,
-              RegionDescriptor.ofThisProcess(kind, region.device().uuid(), epoch, blocks, shares),
-              handles);
+          enrolled(
+              new StandardExport(
+                  region,
+                  RegionDescriptor.ofThisProcess(
+                      kind, region.device().uuid(), epoch, blocks, shares),
+                  handles));
       region.opened(export);
       return export;
     } catch (RuntimeException | Error failure) {

@@ -71,7 +71,7 @@ final class StandardImport extends Standing implements ImportedRegion, SegmentOw
         mappings.add(mapping);
         mapping.fill(device.backend().kernel(), descriptor, share);
       }
-      return new StandardImport(device, mappings);
+      return enrolled(new StandardImport(device, mappings));
     } catch (RuntimeException | Error failure) {
       for (Mapping mapping : mappings.reversed()) {
         mapping.giveBack(failure);

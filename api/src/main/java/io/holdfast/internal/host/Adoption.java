@@ -6,6 +6,7 @@ import io.holdfast.host.PageKind;
 import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.host.Receipts.Making;
 import io.holdfast.internal.host.Receipts.Verdict;
+import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.Pages;
@@ -49,14 +50,15 @@ final class Adoption {
             Placement.resolve(request, kernel, machine),
             Optional.empty());
     StandardRegion region =
-        new StandardRegion(
-            wish.request(),
-            page,
-            new AdoptedMemory(foreign),
-            Views.of(foreign),
-            new Watermark(foreign.byteSize()),
-            backend.workers(),
-            backend.standing());
+        Standing.enrolled(
+            new StandardRegion(
+                wish.request(),
+                page,
+                new AdoptedMemory(foreign),
+                Views.of(foreign),
+                new Watermark(foreign.byteSize()),
+                backend.workers(),
+                backend.standing()));
     Making making =
         new Making(
             Duration.ZERO,

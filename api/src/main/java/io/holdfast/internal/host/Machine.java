@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Machine {
   private static final String HUGE_PAGES = "/sys/kernel/mm/hugepages";
   private static final String NODES = "/sys/devices/system/node";
+  private static final int POOL_READINGS = 8;
 
   private final HostKernel kernel;
 
@@ -53,9 +54,29 @@ final class Machine {
         .map(text -> text.substring(text.indexOf('[') + 1, text.indexOf(']')));
   }
 
-  /** The pool of the whole machine; zeros where there is none. */
+  /**
+   * The pool of the whole machine; zeros where there is none. Free and reserved pages lie in two
+   * files: a neighbour that touches, frees and reserves pages between the two readings makes a sum
+   * that never was, and a refusal that names pages nobody lacks. So it is read until two readings
+   * agree; from a pool that never rests the most generous one is taken, because a mapping that is
+   * too large meets the kernel's own refusal.
+   */
   HugePool pool(long pageBytes) {
     String folder = poolFolder(pageBytes);
+    HugePool last = readPool(folder, pageBytes);
+    HugePool best = last;
+    for (int reading = 1; reading < POOL_READINGS; reading++) {
+      HugePool next = readPool(folder, pageBytes);
+      if (next.equals(last)) {
+        return next;
+      }
+      best = next.certain() > best.certain() ? next : best;
+      last = next;
+    }
+    return best;
+  }
+
+  private HugePool readPool(String folder, long pageBytes) {
     return new HugePool(
         number(folder + "/nr_hugepages").orElse(0),
         number(folder + "/free_hugepages").orElse(0),

@@ -14,6 +14,7 @@ import io.holdfast.internal.host.Mapper.Mapped;
 import io.holdfast.internal.host.Meeting.Geometry;
 import io.holdfast.internal.host.Receipts.Making;
 import io.holdfast.internal.host.Wish.Backing;
+import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.DirectoryHandle;
@@ -196,16 +197,17 @@ final class Sharing {
     StandardSharedRegion region;
     try {
       region =
-          new StandardSharedRegion(
-              whole.request(),
-              request,
-              rank,
-              slice,
-              memory,
-              page,
-              new SharedProgress(kernel, request, rank, sliceBytes, page, watermark),
-              backend.workers(),
-              backend.standing());
+          Standing.enrolled(
+              new StandardSharedRegion(
+                  whole.request(),
+                  request,
+                  rank,
+                  slice,
+                  memory,
+                  page,
+                  new SharedProgress(kernel, request, rank, sliceBytes, page, watermark),
+                  backend.workers(),
+                  backend.standing()));
     } catch (RuntimeException closed) {
       page.set(ControlPage.atSlice(rank), ControlPage.NEVER);
       page.close();

@@ -4,6 +4,7 @@ import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
+import io.holdfast.host.HostSurvey;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.PageSource;
 import io.holdfast.host.SharedRegion;
@@ -160,14 +161,15 @@ public final class StandardPageSource implements PageSource {
   private StandardRegion region(
       Wish wish, RegionMemory memory, Progress progress, Standing ground) {
     try {
-      return new StandardRegion(
-          wish.request(),
-          wish.pageBytes(),
-          memory,
-          Views.over(memory.pages().address(), wish.request().logicalBytes()),
-          progress,
-          backend.workers(),
-          ground);
+      return Standing.enrolled(
+          new StandardRegion(
+              wish.request(),
+              wish.pageBytes(),
+              memory,
+              Views.over(memory.pages().address(), wish.request().logicalBytes()),
+              progress,
+              backend.workers(),
+              ground));
     } catch (RuntimeException closed) {
       try {
         memory.giveBack(new ByteRange(0, memory.pages().byteSize()));
@@ -258,6 +260,14 @@ public final class StandardPageSource implements PageSource {
     return request.pages() instanceof PageKind.Directory in
         ? inDirectory(in, open -> check(request, Optional.of(open)))
         : check(request, Optional.empty());
+  }
+
+  @Override
+  public HostSurvey survey() {
+    backend.standing().requireOpen();
+    List<String> notes = new ArrayList<>();
+    pinModels(kernel.basePageBytes(), notes);
+    return new Surveyor(kernel, machine).survey(notes);
   }
 
   private Optional<Shortfall> check(HostRequest request, Optional<DirectoryHandle> directory) {

@@ -27,7 +27,7 @@ final class OtherMemory extends Standing implements PinnableMemory {
     if (memory instanceof PinnableMemory ours) {
       return new Subject(memory, ours, () -> {});
     }
-    OtherMemory others = new OtherMemory(memory);
+    OtherMemory others = enrolled(new OtherMemory(memory));
     return new Subject(memory, others, others.hold::close);
   }
 

@@ -136,6 +136,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       region =
           new StandardPinnedRegion(
               device, subject, request, decided, claim, notes, turns, pacer(request, manner));
+      region.place.enrol();
     } catch (Throwable unwound) {
       if (claim != null) {
         desk.keepOnly(claim, 0);

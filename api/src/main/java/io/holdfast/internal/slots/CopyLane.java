@@ -9,6 +9,15 @@ import io.holdfast.spi.StreamHandle;
  */
 public interface CopyLane {
   /**
+   * Takes its number, before anybody can meet it under that. Numbers are used again, and the
+   * sequence goes on where the lane before left it, so that old tickets stay old.
+   *
+   * @param number among the lanes of these slots
+   * @param lastSequence the last number of a submission that was used; all up to it have ended
+   */
+  void begin(int number, long lastSequence);
+
+  /**
    * How far the device is known to be. Costs one volatile read.
    *
    * @return every submission up to this number has ended

@@ -105,6 +105,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         }
       }
       HostSlots made = new HostSlots(memory, layout);
+      made.place.enrol();
       known.add(new WeakReference<>(made));
       return made;
     }
@@ -297,13 +298,11 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   }
 
   /**
-   * Gives a lane a number. Numbers are used again, and a number's sequence goes on where the lane
-   * before left it, so that old tickets stay old.
+   * Gives a lane a number.
    *
    * @param lane who will submit copies on these slots
-   * @return its number
    */
-  public int enroll(CopyLane lane) {
+  public void enroll(CopyLane lane) {
     lock.lock();
     try {
       int number = 0;
@@ -317,24 +316,9 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         lanes = Arrays.copyOf(lanes, 2 * number);
         lastSequences = Arrays.copyOf(lastSequences, 2 * number);
       }
+      lane.begin(number, lastSequences[number]);
       lanes[number] = lane;
       laneNumbers = Math.max(laneNumbers, number + 1);
-      return number;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * The last number that was used under a lane's number before.
-   *
-   * @param number of a lane
-   * @return 0 when it was never used
-   */
-  public long lastSequence(int number) {
-    lock.lock();
-    try {
-      return lastSequences[number];
     } finally {
       lock.unlock();
     }
@@ -375,10 +359,12 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
    * @param number of the lane that asks
    * @param waits of at least {@link #laneNumbers} zeros; afterwards per lane the submission to wait
    *     for, or 0
+   * @return whether no other lane's copy still writes one of the slots
    */
-  public void examine(BlockCopies copies, Access use, int number, long[] waits) {
+  public boolean examine(BlockCopies copies, Access use, int number, long[] waits) {
     long readyNow = readySlots();
     examination++;
+    boolean settled = true;
     int pairs = copies.pairs();
     for (int pair = 0; pair < pairs; pair++) {
       long slot = copies.hostSlot(pair);
@@ -406,9 +392,10 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         }
         SlotWords.mark(chunk, offset, examination << LEASE_BITS | leased);
       }
-      await(SlotWords.writer(chunk, offset), number, waits);
-      await(SlotWords.reader(chunk, offset), number, waits);
+      settled &= !await(SlotWords.writer(chunk, offset), number, waits);
+      var _ = await(SlotWords.reader(chunk, offset), number, waits);
     }
+    return settled;
   }
 
   /**
@@ -426,16 +413,19 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
     }
   }
 
-  private void await(long ticket, int number, long[] waits) {
+  /** Whether the copy is in flight on another lane; then that lane is waited for. */
+  private boolean await(long ticket, int number, long[] waits) {
     int other = (int) (ticket >>> LANE_SHIFT);
     if (ticket == 0 || other == number) {
-      return; // a lane's own copies follow each other anyway
+      return false; // a lane's own copies follow each other anyway
     }
     long sequence = ticket & SEQUENCE_MASK;
     CopyLane lane = lanes[other];
-    if (sequence > waits[other] && lane != null && lane.completed() < sequence) {
-      waits[other] = sequence;
+    if (lane == null || lane.completed() >= sequence) {
+      return false;
     }
+    waits[other] = Math.max(waits[other], sequence);
+    return true;
   }
 
   private RuntimeException refusal(int pair, long slot, long readyNow) {

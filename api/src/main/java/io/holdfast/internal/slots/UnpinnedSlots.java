@@ -89,7 +89,14 @@ public final class UnpinnedSlots implements HostBlocks, LeaseDesk {
               + ", the memory has "
               + memory.logicalBytes());
     }
-    return new UnpinnedSlots(device, memory, layout);
+    UnpinnedSlots made = new UnpinnedSlots(device, memory, layout);
+    try {
+      made.place.enrol();
+    } catch (Throwable failure) {
+      made.place.close(); // gives the hold back
+      throw failure;
+    }
+    return made;
   }
 
   /**

@@ -27,35 +27,66 @@ public abstract class Standing implements AutoCloseable {
   private final String name;
   private final List<Standing> grounds;
   private final Set<Standing> above = new LinkedHashSet<>();
-  private final long birth;
-  private volatile Phase phase = Phase.OPEN;
+  private long birth; // guarded by the tree's lock
+  private volatile Phase phase = Phase.FORMING;
 
   /**
-   * Stands on others from now on.
+   * Begins to make it. It stands nowhere yet: nobody closes what is half made. Whoever makes it
+   * {@linkplain #enrol enrols} it when everything is there that a close asks of it.
    *
    * @param name for messages, for example {@code pinned region of 64 MiB}
-   * @param grounds what it stands on; closing any of them closes this first
+   * @param grounds what it will stand on; closing any of them closes this first
    * @throws IllegalStateException when one of them is closed or closing
    */
   protected Standing(String name, Standing... grounds) {
     this.name = name;
     this.grounds = List.of(grounds);
-    TREE.lock();
-    try {
-      for (Standing ground : grounds) {
-        ground.requireOpen();
-      }
-      birth = births++;
-      for (Standing ground : grounds) {
-        ground.enroll(this);
-      }
-    } finally {
-      TREE.unlock();
+    for (Standing ground : grounds) {
+      ground.requireOpen();
     }
   }
 
-  private void enroll(Standing newcomer) {
-    above.add(newcomer);
+  /**
+   * Makes something stand on its grounds.
+   *
+   * @param made just made, and not shown to anybody
+   * @param <T> what it is
+   * @return the same
+   * @throws IllegalStateException when one of the grounds is closed or closing; what was made is
+   *     still the caller's to undo
+   */
+  public static <T extends Standing> T enrolled(T made) {
+    made.enrol();
+    return made;
+  }
+
+  /**
+   * Stands on its grounds from now on; the last step of making it. From here on any thread may
+   * close it.
+   *
+   * @throws IllegalStateException when one of the grounds is closed or closing, or not enrolled
+   *     itself; this stands nowhere then, and closing it only undoes what making it did
+   */
+  public final void enrol() {
+    TREE.lock();
+    try {
+      if (phase != Phase.FORMING) {
+        throw new IllegalStateException(name + " is enrolled already");
+      }
+      for (Standing ground : grounds) {
+        ground.requireOpen();
+        if (ground.phase == Phase.FORMING) {
+          throw new IllegalStateException(name + " would stand on " + ground + ", half made");
+        }
+      }
+      birth = births++;
+      for (Standing ground : grounds) {
+        ground.above.add(this);
+      }
+      phase = Phase.OPEN;
+    } finally {
+      TREE.unlock();
+    }
   }
 
   /**
@@ -73,7 +104,8 @@ public abstract class Standing implements AutoCloseable {
    * @return false from the moment a close cannot be refused any more
    */
   public final boolean isOpen() {
-    return phase == Phase.OPEN;
+    Phase now = phase;
+    return now == Phase.OPEN || now == Phase.FORMING;
   }
 
   /**
@@ -83,7 +115,7 @@ public abstract class Standing implements AutoCloseable {
    */
   public final void requireOpen() {
     Phase now = phase;
-    if (now != Phase.OPEN) {
+    if (now != Phase.OPEN && now != Phase.FORMING) {
       throw closed(now);
     }
   }
@@ -211,6 +243,10 @@ public abstract class Standing implements AutoCloseable {
         if (phase == Phase.CLOSED) {
           return List.of();
         }
+        if (phase == Phase.FORMING) { // its maker gives up
+          phase = Phase.CLOSING;
+          return List.of(this);
+        }
         Set<Standing> found = new LinkedHashSet<>();
         collect(this, found);
         if (found.stream().allMatch(one -> one.phase == Phase.OPEN)) {
@@ -253,6 +289,7 @@ public abstract class Standing implements AutoCloseable {
   }
 
   private enum Phase {
+    FORMING,
     OPEN,
     CLOSING,
     CLOSED

@@ -16,6 +16,7 @@ import io.holdfast.device.DeviceStream;
 import io.holdfast.device.Order;
 import io.holdfast.error.BusyException;
 import io.holdfast.error.Category;
+import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
 import io.holdfast.internal.core.CoreStream;
 import io.holdfast.layout.BlockLayout;
@@ -252,6 +253,20 @@ class FailureTest {
     assertTrue(stored.isDone());
     assertTrue(rig.port.closed);
     assertEquals(0, rig.owner.uses().uses());
+  }
+
+  /** A stream without its marker was left in the tree once, and broke the close. */
+  @Test
+  void aStreamThatCouldNotBeMadeLeavesNothing() {
+    try (Rig rig = Rig.of(LAYOUT, LAYOUT)) {
+      int streams = rig.port.streamCount();
+      int above = rig.core.standing().namesAbove().size();
+      rig.port.eventsLeft = 0;
+      assertThrows(DriverException.class, rig.core::newStream);
+      assertThrows(DriverException.class, rig.core::newEvent);
+      assertEquals(streams, rig.port.streamCount());
+      assertEquals(above, rig.core.standing().namesAbove().size());
+    }
   }
 
   @Test

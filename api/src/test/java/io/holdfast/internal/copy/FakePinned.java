@@ -49,6 +49,7 @@ final class FakePinned extends Standing implements PinnedMemory {
       }
       from = end;
     }
+    enrol();
   }
 
   MemorySegment segment() {

@@ -92,6 +92,24 @@ final class FakePort implements DevicePort {
   /** Refuses to record events when set. */
   boolean refusesToRecord;
 
+  /** How many more streams can be made. */
+  int streamsLeft = Integer.MAX_VALUE;
+
+  /** How many more events can be made. */
+  int eventsLeft = Integer.MAX_VALUE;
+
+  /** What streamIdle answers instead, when set. */
+  volatile @Nullable DriverException idleRefusal;
+
+  /** Called when somebody asks whether a stream is captured; set to nothing before it runs. */
+  @Nullable Runnable whenAskedForCapture;
+
+  /** How often it was asked for an event or an idle stream. */
+  final AtomicLong questions = new AtomicLong();
+
+  /** Captures that a question of ours broke. */
+  int brokenCaptures;
+
   int maxRows = 1 << 20;
   boolean hasBatch = true;
   boolean hasKernel;
@@ -225,6 +243,13 @@ final class FakePort implements DevicePort {
         bytes);
   }
 
+  /** Read at any time is read as early as can be. */
+  private MemorySegment readNow(long source, long bytes) {
+    MemorySegment read = arena.allocate(bytes);
+    copy(read.address(), source, bytes);
+    return read;
+  }
+
   private static long real(long address) {
     return address >= ALIAS ? address - ALIAS : address;
   }
@@ -248,13 +273,16 @@ final class FakePort implements DevicePort {
       rows.add(new Copied(table.destination(row), table.source(row), table.bytes(row)));
     }
     boolean joined = capturing.contains(stream.value());
+    boolean early = kind.equals("batch ANY_TIME");
     for (long each = from; each < until; each++) {
       long row = each;
+      MemorySegment source = early ? readNow(table.source(row), table.bytes(row)) : null;
       queue(stream.value())
           .add(
               () -> {
                 if (!joined) { // a captured copy returns 0 and never runs
-                  copy(table.destination(row), table.source(row), table.bytes(row));
+                  long first = source == null ? table.source(row) : source.address();
+                  copy(table.destination(row), first, table.bytes(row));
                 }
                 return true;
               });
@@ -356,6 +384,9 @@ final class FakePort implements DevicePort {
 
   @Override
   public synchronized StreamHandle createStream(int priority) {
+    if (streamsLeft-- <= 0) {
+      throw refusal("createStream", DriverFault.OUT_OF_MEMORY);
+    }
     StreamHandle handle = new StreamHandle(HANDLES.incrementAndGet(), 0);
     streams.put(handle.value(), new ArrayDeque<>());
     return handle;
@@ -388,12 +419,25 @@ final class FakePort implements DevicePort {
   }
 
   @Override
-  public synchronized CaptureState captureState(StreamHandle stream) {
-    return capturing.contains(stream.value()) ? CaptureState.ACTIVE : CaptureState.NONE;
+  public CaptureState captureState(StreamHandle stream) {
+    Runnable hook = whenAskedForCapture;
+    if (hook != null) {
+      whenAskedForCapture = null;
+      hook.run();
+    }
+    return isCapturing(stream.value()) ? CaptureState.ACTIVE : CaptureState.NONE;
   }
 
   @Override
   public synchronized boolean streamIdle(StreamHandle stream) {
+    questions.incrementAndGet();
+    if (capturing.contains(stream.value())) {
+      brokenCaptures++;
+    }
+    DriverException refused = idleRefusal;
+    if (refused != null) {
+      throw refused;
+    }
     return queue(stream.value()).isEmpty();
   }
 
@@ -424,6 +468,9 @@ final class FakePort implements DevicePort {
 
   @Override
   public synchronized EventHandle createEvent(EventKind kind) {
+    if (eventsLeft-- <= 0) {
+      throw refusal("createEvent", DriverFault.OUT_OF_MEMORY);
+    }
     EventHandle handle = new EventHandle(HANDLES.incrementAndGet(), 0);
     events.put(handle.value(), new Event());
     return handle;
@@ -469,6 +516,7 @@ final class FakePort implements DevicePort {
 
   @Override
   public synchronized boolean eventPassed(EventHandle event) {
+    questions.incrementAndGet();
     if (asynchronous != null) {
       throw asynchronous;
     }

@@ -20,6 +20,7 @@ import io.holdfast.internal.core.CoreStream;
 import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
+import io.holdfast.pin.HostBlocks.Access;
 import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.StreamHandle;
 import java.util.Arrays;
@@ -164,10 +165,31 @@ class OrderingTest {
     try (Rig rig = Rig.of(LAYOUT, LAYOUT)) {
       CopyRoute route = rig.route();
       var _ = route.store(BlockCopies.device(0, 2).host(0, 4), Order.unordered());
-      var _ = route.load(BlockCopies.device(0, 2).host(0, 4), Order.unordered());
+      var _ = route.load(BlockCopies.device(0, 2).host(1, 5), Order.unordered());
 
       assertEquals("batch IN_STREAM_ORDER", rig.port.calls.get(0).kind());
       assertEquals("batch ANY_TIME", rig.port.calls.get(1).kind());
+    }
+  }
+
+  /** What may be read at any time may be read before the store that is waited for. */
+  @Test
+  void aLoadFromASlotThatIsBeingStoredToReadsInStreamOrder() {
+    try (Rig rig = Rig.of(LAYOUT, LAYOUT)) {
+      CopyRoute route = rig.route();
+      byte[] stored = rig.onDevice(1, 2);
+
+      var _ = route.store(BlockCopies.device(0, 2).host(0, 4), Order.unordered());
+      var _ = route.load(BlockCopies.device(8, 10).host(2, 4), Order.unordered());
+      assertEquals("batch IN_STREAM_ORDER", rig.port.calls.get(1).kind());
+      rig.port.run();
+      assertArrayEquals(stored, rig.onDevice(1, 10));
+
+      rig.slots.lease(4, Access.WRITE).close(); // seen to have ended
+      var _ = route.load(BlockCopies.device(12, 14).host(2, 4), Order.unordered());
+      assertEquals("batch ANY_TIME", rig.port.calls.get(2).kind());
+      rig.port.run();
+      assertArrayEquals(stored, rig.onDevice(1, 14));
     }
   }
 

@@ -95,6 +95,7 @@ final class Rig implements AutoCloseable {
 
     Owner(Standing ground) {
       super("the test's device memory", ground);
+      enrol();
     }
 
     @Override

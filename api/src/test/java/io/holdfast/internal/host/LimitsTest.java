@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -88,6 +89,38 @@ class LimitsTest {
 
     assertEquals(6, only(huge(14 * MIB)).available());
     assertEquals(Optional.empty(), check(huge(12 * MIB)));
+  }
+
+  @Test
+  void aNeighbourBetweenTwoReadingsIsNotAShortage() {
+    kernel.pool(HUGE, 16, 10, 0);
+    AtomicInteger readings = new AtomicInteger();
+    kernel.beforeText =
+        path -> {
+          // Six pages that a neighbour had touched are free again, and promised to its next
+          // mapping.
+          if (path.endsWith("/resv_hugepages") && readings.incrementAndGet() == 1) {
+            kernel.pool(HUGE, 16, 16, 6);
+          }
+        };
+
+    assertEquals(Optional.empty(), check(huge(12 * MIB)));
+    assertEquals(3, readings.get());
+  }
+
+  @Test
+  void aPoolThatNeverRestsIsReadAFewTimesAndTakenAtItsBest() {
+    kernel.pool(HUGE, 16, 10, 0);
+    AtomicInteger readings = new AtomicInteger();
+    kernel.beforeText =
+        path -> {
+          if (path.endsWith("/resv_hugepages")) {
+            kernel.pool(HUGE, 16, 10, readings.incrementAndGet() % 2 == 0 ? 7 : 6);
+          }
+        };
+
+    assertEquals(4, only(huge(12 * MIB)).available());
+    assertTrue(readings.get() <= 16, () -> readings + " readings");
   }
 
   @Test

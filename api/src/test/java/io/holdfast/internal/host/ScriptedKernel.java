@@ -43,6 +43,7 @@ final class ScriptedKernel implements HostKernel {
   Optional<HostKernelException> adviceRefusal = Optional.empty();
   Optional<HostKernelException> placeRefusal = Optional.empty();
   Consumer<MemorySegment> populate = slice -> {};
+  Consumer<String> beforeText = path -> {};
   BiFunction<Long, Integer, Integer> nodeOfPage = (offset, index) -> 0;
   Optional<HostKernelException> nodesRefusal = Optional.empty();
 
@@ -295,6 +296,7 @@ final class ScriptedKernel implements HostKernel {
 
   @Override
   public Optional<String> text(String path) {
+    beforeText.accept(path);
     return dynamic.apply(path).or(() -> Optional.ofNullable(texts.get(path)));
   }
 

@@ -42,6 +42,7 @@ final class FakeRegion extends Standing implements HostRegion, PinnableMemory {
     this.pageBytes = pageBytes;
     this.whole = whole;
     this.populated = mappedBytes();
+    enrol();
   }
 
   static FakeRegion of(long address, long logicalBytes, long pageBytes) {

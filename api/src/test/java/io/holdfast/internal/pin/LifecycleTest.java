@@ -313,6 +313,7 @@ class LifecycleTest {
 
     Lease(Standing ground) {
       super("a lease", ground);
+      enrol();
     }
 
     @Override

@@ -16,10 +16,12 @@ import java.util.Set;
  */
 final class MachineKernel implements HostKernel {
   private final HostKernel kernel;
+  private final long processId;
   private final SimDriver driver;
   private final SimClock clock;
 
-  MachineKernel(HostKernel kernel, SimDriver driver, SimClock clock) {
+  MachineKernel(HostKernel kernel, long processId, SimDriver driver, SimClock clock) {
+    this.processId = processId;
     this.kernel = kernel;
     this.driver = driver;
     this.clock = clock;
@@ -130,6 +132,13 @@ final class MachineKernel implements HostKernel {
 
   @Override
   public FileHandle takeFrom(long pid, int descriptor) {
+    // a driver's descriptors are open in its own process only
+    if (pid == processId) {
+      int copy = driver.duplicateDescriptor(descriptor);
+      if (copy >= 0) {
+        return new FileHandle(copy);
+      }
+    }
     return kernel.takeFrom(pid, descriptor);
   }
 

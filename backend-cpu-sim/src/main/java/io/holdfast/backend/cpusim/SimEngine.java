@@ -465,6 +465,7 @@ public final class SimEngine implements AutoCloseable {
         0,
         0,
         0,
+        0,
         0);
   }
 

@@ -14,6 +14,7 @@ import io.holdfast.backend.cpusim.driver.Personality;
 import io.holdfast.backend.cpusim.driver.ProcessMaps;
 import io.holdfast.backend.cpusim.driver.SimClock;
 import io.holdfast.backend.cpusim.driver.SimDriver;
+import io.holdfast.backend.cpusim.driver.SimSchedule;
 import io.holdfast.backend.cpusim.host.SimHost;
 import io.holdfast.backend.cpusim.host.SimHostKernel;
 import io.holdfast.error.HostKernelException;
@@ -64,9 +65,19 @@ public final class SimMachine implements AutoCloseable {
     this.driver =
         new SimDriver(
             new DriverSetup(
-                parts.personality, parts.devices, space, clock, parts.seed, parts.freshByte));
-    this.kernel = new MachineKernel(under, driver, clock);
+                parts.personality,
+                parts.devices,
+                space,
+                clock,
+                parts.seed,
+                parts.freshByte,
+                parts.schedule));
+    this.kernel = new MachineKernel(under, processId(), driver, clock);
     driver.faults().add(parts.faults);
+  }
+
+  private long processId() {
+    return process == null ? ProcessHandle.current().pid() : process.pid();
   }
 
   private static HostKernel thisKernel() {
@@ -314,6 +325,7 @@ public final class SimMachine implements AutoCloseable {
     private SimClock clock = SimClock.real();
     private long seed;
     private byte freshByte = FRESH_BYTE;
+    private @Nullable SimSchedule schedule;
     private FaultScript faults = FaultScript.none();
     private LeakPolicy leaks = LeakPolicy.WARN;
     private String name = SimAccelerator.BACKEND;
@@ -386,6 +398,17 @@ public final class SimMachine implements AutoCloseable {
      */
     public Builder seed(long number) {
       seed = number;
+      return this;
+    }
+
+    /**
+     * In which order device work is done; left alone, threads do it as it comes.
+     *
+     * @param order chooses, for this machine only
+     * @return this
+     */
+    public Builder schedule(SimSchedule order) {
+      schedule = Objects.requireNonNull(order, "schedule");
       return this;
     }
 

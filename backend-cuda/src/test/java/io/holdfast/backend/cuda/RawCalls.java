@@ -17,7 +17,7 @@ import java.util.Locale;
  * Any C function by its name, with the shape that its arguments have: for checks that compare a
  * driver's answers, where the binding's own methods would be in the way.
  */
-final class RawCalls {
+class RawCalls {
   private final SymbolLookup symbols;
 
   RawCalls(SymbolLookup symbols) {
@@ -44,7 +44,7 @@ final class RawCalls {
   }
 
   @SuppressWarnings("restricted")
-  private Object invoke(String name, MemoryLayout result, Object... arguments) {
+  Object invoke(String name, MemoryLayout result, Object... arguments) {
     MemorySegment function =
         symbols.find(name).orElseThrow(() -> new IllegalStateException(name + " is not exported"));
     MemoryLayout[] shape =

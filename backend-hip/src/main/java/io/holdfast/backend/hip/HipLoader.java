@@ -1,5 +1,8 @@
 package io.holdfast.backend.hip;
 
+import static io.holdfast.backend.hip.HipConstants.HIP_ERROR_INSUFFICIENT_DRIVER;
+import static io.holdfast.backend.hip.HipConstants.HIP_ERROR_INVALID_DEVICE;
+import static io.holdfast.backend.hip.HipConstants.HIP_ERROR_NO_DEVICE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.holdfast.Availability.Unavailable;
@@ -7,6 +10,7 @@ import io.holdfast.backend.hip.Surroundings.Access;
 import io.holdfast.spi.ProbeLog;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -26,12 +30,13 @@ final class HipLoader {
   static final List<String> LIBRARIES =
       List.of("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so");
 
+  /** System property: {@code on} compiles the copy kernels, which nobody has reported a run of. */
+  static final String KERNELS_PROPERTY = "holdfast.hip.kernels";
+
   private static final String INSTALL = "Install the ROCm runtime, version 5.2 or later";
 
-  // hipError_t, hip_runtime_api.h; 5.x answers the second where later versions answer the first.
-  private static final int HIP_ERROR_NO_DEVICE = 100;
-  private static final int HIP_ERROR_INVALID_DEVICE = 101;
-  private static final int HIP_ERROR_INSUFFICIENT_DRIVER = 35;
+  /** 5.2, as hipRuntimeGetVersion counts: the oldest whose exports were looked at. */
+  private static final int OLDEST_VERSION = 50_200_000;
 
   private final Surroundings around;
   private final ProbeLog log;
@@ -47,10 +52,13 @@ final class HipLoader {
      * The runtime is loaded and sees devices.
      *
      * @param bindings its functions
-     * @param version major times 10 million, minor times 100 thousand, plus the patch
+     * @param version which one
      * @param devices how many, at least one
+     * @param kernels whether copies by the device's own cores are wanted
      */
-    record Started(HipBindings bindings, int version, int devices) implements Outcome {}
+    record Started(
+        HipBindings bindings, HipVersion version, int devices, HipDriver.KernelWish kernels)
+        implements Outcome {}
 
     /**
      * It cannot be used.
@@ -104,16 +112,41 @@ final class HipLoader {
     Optional<String> loaded = alreadyLoaded();
     loaded.ifPresent(
         file -> log.tried("/proc/self/maps", file + " is loaded already, so it is taken"));
-    return open(loaded.or(() -> path).map(List::of).orElse(LIBRARIES));
+    Optional<String> named = loaded.or(() -> path);
+    if (named.isEmpty() && hasNoDeviceNode()) {
+      log.tried(
+          "libamdhip64", "not loaded: without a device node it can only say that there is none");
+      return refused(
+          "there is no /dev/kfd, so no AMD device and no need to load the HIP runtime",
+          "Load the amdgpu kernel module; in a container, pass in /dev/kfd and /dev/dri; or name"
+              + " the library with "
+              + LIBRARY_PROPERTY);
+    }
+    return open(named.map(List::of).orElse(LIBRARIES));
+  }
+
+  /**
+   * Without a node there is no device, and loading the runtime has a price: it starts threads and
+   * reserves address space, and Debian's asks for an executable stack, which the Java runtime warns
+   * about. Windows' kernel for Linux has another node.
+   */
+  private boolean hasNoDeviceNode() {
+    return around.access("dev/kfd") == Access.ABSENT && around.access("dev/dxg") == Access.ABSENT;
   }
 
   private Outcome open(List<String> names) {
     Optional<String> unusable = Optional.empty();
     for (String name : names) {
+      if (name.startsWith("/") && ExecutableStack.isAskedFor(Path.of(name))) {
+        log.tried(
+            "PT_GNU_STACK of " + name,
+            "asks for an executable stack: the Java runtime warns of it, and C libraries from 2.41"
+                + " on refuse to load it");
+      }
       switch (DynamicLibrary.open(name)) {
         case DynamicLibrary.Opened opened -> {
           log.tried(name, alreadyLoaded().map(file -> "loaded from " + file).orElse("loaded"));
-          return start(name, new HipBindings(opened.symbols()));
+          return start(name, new HipBindings(name, opened.symbols()));
         }
         case DynamicLibrary.Refused no -> {
           log.tried(name, no.words());
@@ -147,13 +180,23 @@ final class HipLoader {
           INSTALL + ", and let " + LIBRARY_PROPERTY + " name no other library");
     }
     log.tried("exports of " + name, "all that are needed");
+    for (HipFeature feature : HipFeature.values()) {
+      log.tried(feature.words(), bindings.offers(feature) ? "exported" : "absent");
+    }
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment number = arena.allocate(JAVA_INT);
       int code = bindings.hipRuntimeGetVersion(number);
-      int version = code == 0 ? number.get(JAVA_INT, 0) : 0;
+      HipVersion version = new HipVersion(code == 0 ? number.get(JAVA_INT, 0) : 0);
       log.tried(
           "hipRuntimeGetVersion",
-          code == 0 ? version + ", HIP " + versionWords(version) : answer(bindings, code));
+          code == 0 ? version.number() + ", HIP " + version.words() : answer(bindings, code));
+      if (version.number() < OLDEST_VERSION) {
+        return refused(
+            code == 0
+                ? "the HIP runtime is " + version.words() + ", and 5.2 is the oldest that is known"
+                : "the HIP runtime does not tell its version: " + answer(bindings, code),
+            INSTALL);
+      }
       number.set(JAVA_INT, 0, 0);
       code = bindings.hipGetDeviceCount(number);
       int devices = number.get(JAVA_INT, 0);
@@ -162,10 +205,16 @@ final class HipLoader {
         int _ = bindings.hipGetLastError(); // a framework on this thread must not find our failure
       }
       if (code == 0 && devices > 0) {
-        return new Outcome.Started(bindings, version, devices);
+        return new Outcome.Started(bindings, version, devices, kernelWish());
       }
       return new Outcome.Refused(noDevice(bindings, code));
     }
+  }
+
+  private HipDriver.KernelWish kernelWish() {
+    String wish = around.property(KERNELS_PROPERTY).orElse("off");
+    log.tried("system property " + KERNELS_PROPERTY, wish);
+    return wish.equals("on") ? HipDriver.KernelWish.ON : HipDriver.KernelWish.OFF;
   }
 
   // ---- what is around
@@ -280,11 +329,6 @@ final class HipLoader {
   }
 
   // ---- words
-
-  /** 60443484 is 6.4.43484; builds of the early 5 count the patch in thousands. */
-  static String versionWords(int version) {
-    return version / 10_000_000 + "." + version / 100_000 % 100 + "." + version % 100_000;
-  }
 
   private static String notFound(List<String> names) {
     return names.size() == 1

@@ -3,13 +3,18 @@ package io.holdfast.backend.hip;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.Availability;
+import io.holdfast.Availability.Available;
 import io.holdfast.Availability.Unavailable;
 import io.holdfast.BackendKind;
 import io.holdfast.Backends;
 import io.holdfast.Transcript;
+import io.holdfast.device.DeviceInfo;
 import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -193,19 +198,56 @@ final class HipProbeTest {
     probe();
 
     DynamicLibrary.Opened opened = (DynamicLibrary.Opened) DynamicLibrary.open(library.toString());
-    assertEquals(0, new HipBindings(opened.symbols()).hipGetLastError());
+    assertEquals(0, new HipBindings("counting", opened.symbols()).hipGetLastError());
   }
 
   @Test
-  void devicesAreCountedAndTheMissingDriverIsSaid() {
-    counting("-DCOUNT_CODE=0", "-DCOUNT=8", "-DVERSION=70226015");
+  void aRuntimeThatIsTooOldIsRefusedByItsVersion() {
+    counting("-DCOUNT_CODE=0", "-DCOUNT=1", "-DVERSION=50120532");
 
+    assertEquals(
+        "the HIP runtime is 5.1.20532, and 5.2 is the oldest that is known", probe().reason());
+  }
+
+  @Test
+  void aRuntimeWithDevicesIsAvailableAndItsFeaturesAreInTheTranscript() {
+    properties.put(
+        "holdfast.hip.library", PretendRuntime.library(machine, PretendRuntime.HIP_7_2).toString());
+
+    Available available = assertInstanceOf(Available.class, availability());
+
+    assertEquals(
+        List.of("Pretend 0", "Pretend 1"),
+        available.devices().stream().map(DeviceInfo::name).toList());
+    assertTrue(available.version().startsWith("HIP runtime 7.2.26015, "), available.version());
+    assertAll(
+        () -> assertTranscript("hipGetDeviceCount: 2 devices"),
+        () -> assertTranscript("batched copies: exported"),
+        () -> assertTranscript("system property holdfast.hip.kernels: off"));
+  }
+
+  /** Loading Debian's makes the Java runtime warn of the stack guard on every start. */
+  @Test
+  void withoutADeviceNodeAndWithoutAPathNothingIsLoaded() throws IOException {
     Unavailable why = probe();
 
     assertEquals(
-        "the HIP runtime 7.2.26015 is here and sees 8 devices, but this version of Holdfast has no"
-            + " driver for it",
-        why.reason());
+        "there is no /dev/kfd, so no AMD device and no need to load the HIP runtime", why.reason());
+    assertTranscript("libamdhip64: not loaded");
+    node("dxg"); // Windows' kernel for Linux has this one instead
+    assertFalse(probe().reason().contains("no need to load"), probe()::reason);
+  }
+
+  @Test
+  void aLibraryThatAsksForAnExecutableStackIsNamedBeforeTheJavaRuntimeWarns() {
+    Path asking =
+        CLibrary.compile(machine, "counting_libamdhip64.c", "libasking.so", "-Wl,-z,execstack");
+    Path plain = CLibrary.compile(machine, "counting_libamdhip64.c", "libplain.so");
+
+    assertTrue(ExecutableStack.isAskedFor(asking));
+    assertFalse(ExecutableStack.isAskedFor(plain));
+    assertFalse(ExecutableStack.isAskedFor(machine.resolve("libnone.so")));
+    assertFalse(ExecutableStack.isAskedFor(Path.of("/proc/self/maps")));
   }
 
   @Test
@@ -253,6 +295,10 @@ final class HipProbeTest {
   }
 
   private Unavailable probe() {
+    return assertInstanceOf(Unavailable.class, availability());
+  }
+
+  private Availability availability() {
     Surroundings around =
         new Surroundings(
             machine,

@@ -29,6 +29,7 @@ final class NativeAccessTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--illegal-native-access=deny",
+                "-Dholdfast.hip.library=/no/libamdhip64.so.7", // or nothing would be loaded here
                 "-cp",
                 String.join(
                     ":",

@@ -10,20 +10,20 @@ import java.nio.ByteOrder;
  * Bytes that tell which block they are: a stream of 64-bit words from a seed, so that a missing, a
  * shifted or a foreign word cannot pass.
  */
-final class Pattern {
+public final class Pattern {
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
 
   private Pattern() {}
 
   /** SplitMix64's finaliser: a bijection in which every input bit reaches every output bit. */
-  static long mix(long value) {
+  public static long mix(long value) {
     long z = (value ^ (value >>> 30)) * 0xBF58476D1CE4E5B9L;
     z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
     return z ^ (z >>> 31);
   }
 
   /** Fills memory with the stream of a seed. */
-  static void fill(MemorySegment memory, long seed) {
+  public static void fill(MemorySegment memory, long seed) {
     long bytes = memory.byteSize();
     long state = seed;
     long at = 0;
@@ -39,7 +39,7 @@ final class Pattern {
   }
 
   /** The first offset that differs from the stream of a seed, or -1. */
-  static long firstDifference(MemorySegment memory, long seed) {
+  public static long firstDifference(MemorySegment memory, long seed) {
     long bytes = memory.byteSize();
     long state = seed;
     long at = 0;

@@ -44,6 +44,7 @@ final class RoundTrips implements Runnable {
   /** What all threads together did. */
   static final class Counters {
     final AtomicLong roundTrips = new AtomicLong();
+    final AtomicLong batches = new AtomicLong();
     final AtomicLong mismatches = new AtomicLong();
     final AtomicLong chainedBytes = new AtomicLong();
     final BusyTime stores = new BusyTime();
@@ -131,6 +132,7 @@ final class RoundTrips implements Runnable {
       check(stores.hostSlot(i), stores.deviceBlock(i), first + i);
     }
     counters.roundTrips.addAndGet(stores.pairs());
+    counters.batches.addAndGet(2);
   }
 
   private void write(long slot, long seed) {

@@ -142,6 +142,21 @@ abstract class CaptureCalls extends EventCalls {
   }
 
   /**
+   * {@code cuGraphDestroy}.
+   *
+   * @param graph of {@link #streamEndCapture}
+   * @return the code
+   */
+  public int graphDestroy(long graph) {
+    return call(
+        Operation.GRAPH_DESTROY,
+        graph,
+        0,
+        0,
+        () -> graphs.remove(graph) == null ? Codes.INVALID_VALUE : Codes.SUCCESS);
+  }
+
+  /**
    * How much was captured into a graph.
    *
    * @param graph of {@link #streamEndCapture}

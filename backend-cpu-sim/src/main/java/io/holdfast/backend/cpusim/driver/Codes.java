@@ -35,6 +35,12 @@ public final class Codes {
   /** The context's flags cannot be set while it is in use; HIP answers it always. */
   public static final int CONTEXT_IN_USE = 216;
 
+  /** A module's text is not what the driver compiles. */
+  public static final int INVALID_PTX = 218;
+
+  /** A module's text is of a version that the driver does not know yet. */
+  public static final int UNSUPPORTED_PTX_VERSION = 222;
+
   /** A call of the operating system failed. */
   public static final int OPERATING_SYSTEM = 304;
 
@@ -49,6 +55,9 @@ public final class Codes {
 
   /** The device touched what is not mapped; the context is lost. */
   public static final int ILLEGAL_ADDRESS = 700;
+
+  /** The context can use the other device's memory already. */
+  public static final int PEER_ACCESS_ALREADY_ENABLED = 704;
 
   /** The current context was destroyed. */
   public static final int CONTEXT_IS_DESTROYED = 709;
@@ -119,6 +128,11 @@ public final class Codes {
       case INVALID_CONTEXT -> cuda ? "CUDA_ERROR_INVALID_CONTEXT" : "hipErrorInvalidContext";
       case CONTEXT_IN_USE ->
           cuda ? "CUDA_ERROR_CONTEXT_ALREADY_IN_USE" : "hipErrorContextAlreadyInUse";
+      case INVALID_PTX -> cuda ? "CUDA_ERROR_INVALID_PTX" : "hipErrorInvalidKernelFile";
+      case UNSUPPORTED_PTX_VERSION ->
+          cuda ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : "hipErrorUnknown";
+      case PEER_ACCESS_ALREADY_ENABLED ->
+          cuda ? "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED" : "hipErrorPeerAccessAlreadyEnabled";
       case OPERATING_SYSTEM -> cuda ? "CUDA_ERROR_OPERATING_SYSTEM" : "hipErrorOperatingSystem";
       case INVALID_HANDLE -> cuda ? "CUDA_ERROR_INVALID_HANDLE" : "hipErrorInvalidHandle";
       case NOT_FOUND -> cuda ? "CUDA_ERROR_NOT_FOUND" : "hipErrorNotFound";

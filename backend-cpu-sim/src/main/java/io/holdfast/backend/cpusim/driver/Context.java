@@ -1,5 +1,6 @@
 package io.holdfast.backend.cpusim.driver;
 
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
@@ -12,6 +13,9 @@ final class Context {
 
   /** Streams that are neither destroyed nor drained, the legacy one included. */
   final Set<Stream> streams = new LinkedHashSet<>();
+
+  /** Other devices whose memory it was let use. */
+  final Set<Integer> peers = new HashSet<>();
 
   int retains;
   boolean alive = true;

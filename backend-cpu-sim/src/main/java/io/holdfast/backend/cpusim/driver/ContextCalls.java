@@ -87,6 +87,28 @@ abstract class ContextCalls extends WorkQueues {
   }
 
   /**
+   * {@code cuDeviceGet}, {@code hipDeviceGet}.
+   *
+   * @param out the device
+   * @param ordinal from 0
+   * @return the code
+   */
+  public int deviceGet(long[] out, int ordinal) {
+    return call(
+        Operation.DEVICE_GET,
+        ordinal,
+        0,
+        0,
+        () -> {
+          if (ordinal < 0 || ordinal >= setup.devices().size()) {
+            return Codes.INVALID_DEVICE;
+          }
+          out[0] = ordinal;
+          return Codes.SUCCESS;
+        });
+  }
+
+  /**
    * {@code cuDeviceGetAttribute}, {@code hipDeviceGetAttribute}.
    *
    * @param out the value
@@ -268,6 +290,7 @@ abstract class ContextCalls extends WorkQueues {
     contexts.remove(context.handle);
     streams.removeIf(stream -> stream.context == context);
     events.removeIf(event -> event.context == context);
+    modules.removeIf(module -> module.context() == context);
     pins.removeAll(context);
     space.freeAll(context);
     space.discharge(context.device, personality.contextBytes());
@@ -296,6 +319,86 @@ abstract class ContextCalls extends WorkQueues {
     }
     ledger.write(Operation.CTX_SET_CURRENT, context, 0, 0, code);
     return code;
+  }
+
+  /**
+   * {@code cuCtxPushCurrent}.
+   *
+   * @param context made current; the one before waits below it
+   * @return the code
+   */
+  public int ctxPushCurrent(long context) {
+    return call(
+        Operation.CTX_PUSH,
+        context,
+        0,
+        0,
+        () -> {
+          Context wanted = contexts.get(context);
+          if (wanted == null) {
+            return Codes.INVALID_CONTEXT;
+          }
+          ThreadState thread = carriers.current();
+          if (thread.current != null) {
+            thread.below.push(thread.current);
+          }
+          thread.current = wanted;
+          return Codes.SUCCESS;
+        });
+  }
+
+  /**
+   * {@code cuCtxPopCurrent}.
+   *
+   * @param out the context that was current
+   * @return the code
+   */
+  public int ctxPopCurrent(long[] out) {
+    return call(
+        Operation.CTX_POP,
+        0,
+        0,
+        0,
+        () -> {
+          ThreadState thread = carriers.current();
+          Context top = thread.current;
+          if (top == null) {
+            return Codes.INVALID_CONTEXT;
+          }
+          out[0] = top.handle;
+          thread.current = thread.below.poll();
+          return Codes.SUCCESS;
+        });
+  }
+
+  /**
+   * {@code cuCtxEnablePeerAccess}. Devices of a simulated machine reach each other all the same.
+   *
+   * @param peer a context on another device
+   * @param flags 0
+   * @return the code; 704 the second time
+   */
+  public int ctxEnablePeerAccess(long peer, int flags) {
+    return callIn(
+        Operation.CTX_ENABLE_PEER_ACCESS,
+        peer,
+        flags,
+        0,
+        (thread, context) -> {
+          Context other = contexts.get(peer);
+          if (flags != 0) {
+            return Codes.INVALID_VALUE;
+          }
+          if (other == null) {
+            return Codes.INVALID_CONTEXT;
+          }
+          if (other.device == context.device) {
+            return Codes.INVALID_DEVICE;
+          }
+          return context.peers.add(other.device)
+              ? Codes.SUCCESS
+              : Codes.PEER_ACCESS_ALREADY_ENABLED;
+        });
   }
 
   private @Nullable Context contextNamed(long handle) {

@@ -1,6 +1,7 @@
 package io.holdfast.backend.cpusim.driver;
 
 import io.holdfast.spi.CopyTable;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
@@ -425,6 +426,57 @@ abstract class CopyCalls extends MemoryCalls {
   }
 
   /**
+   * {@code cuMemsetD32Async}.
+   *
+   * @param address first byte, a multiple of 4
+   * @param value the word
+   * @param count how many words
+   * @param handle the stream
+   * @return the code
+   */
+  public int memsetD32Async(long address, int value, long count, long handle) {
+    return callIn(
+        Operation.MEMSET_ASYNC,
+        address,
+        value,
+        count,
+        (thread, context) -> {
+          Stream stream = stream(thread, context, handle);
+          if (stream == null) {
+            return Codes.INVALID_HANDLE;
+          }
+          if (count == 0) {
+            return captureCode(stream);
+          }
+          int device = context.device;
+          long bytes = count * Integer.BYTES;
+          boolean whole = count > 0 && bytes / Integer.BYTES == count && address % 4 == 0;
+          int kind = whole ? classify(device, address, bytes, true) : INVALID;
+          if (kind != DEVICE && kind != PINNED) {
+            return Codes.INVALID_VALUE;
+          }
+          return enqueue(
+              stream, Operation.MEMSET_ASYNC, () -> fillWords(device, address, bytes, value));
+        });
+  }
+
+  private int fillWords(int device, long address, long bytes, int value) {
+    try (Arena arena = Arena.ofConfined()) {
+      long pieceBytes = Math.min(bytes, 1 << 16);
+      MemorySegment piece = arena.allocate(pieceBytes, Integer.BYTES);
+      for (long at = 0; at < pieceBytes; at += Integer.BYTES) {
+        piece.set(ValueLayout.JAVA_INT, at, value);
+      }
+      int code = Codes.SUCCESS;
+      for (long done = 0; done < bytes && code == Codes.SUCCESS; done += pieceBytes) {
+        long run = Math.min(pieceBytes, bytes - done);
+        code = move(device, address + done, piece.address(), run, false);
+      }
+      return code;
+    }
+  }
+
+  /**
    * The copy kernel, launched by {@code cuLaunchKernel}: reads its rows from three columns on the
    * device's side when it runs, not when it is launched.
    *
@@ -438,6 +490,29 @@ abstract class CopyCalls extends MemoryCalls {
    */
   public int launchCopyKernel(
       long columns, long capacity, long from, long to, int threadBlocks, long handle) {
+    return launchCopyKernel(columns, capacity, from, to, threadBlocks, Long.MAX_VALUE, handle);
+  }
+
+  /**
+   * The same for a launch that was told how far it reaches into each row.
+   *
+   * @param columns the first column (destinations) as the device sees it
+   * @param capacity rows from one column to the next (then sources, then byte counts)
+   * @param from the first row
+   * @param to one behind the last row
+   * @param threadBlocks how many, positive
+   * @param reachBytes bytes of a row that are copied at most
+   * @param handle the stream
+   * @return the code
+   */
+  public int launchCopyKernel(
+      long columns,
+      long capacity,
+      long from,
+      long to,
+      int threadBlocks,
+      long reachBytes,
+      long handle) {
     int code = admit(Operation.LAUNCH_COPY_KERNEL);
     lock.lock();
     try {
@@ -453,6 +528,7 @@ abstract class CopyCalls extends MemoryCalls {
           Work work = work(Operation.LAUNCH_COPY_KERNEL, Work.Kind.KERNEL);
           work.addRow(columns, capacity, from);
           work.end = to;
+          work.reachBytes = reachBytes;
           code = enqueue(stream, work);
         }
       }
@@ -465,18 +541,17 @@ abstract class CopyCalls extends MemoryCalls {
 
   @Override
   final int runKernel(Stream stream, Work work) {
-    return runCopyKernel(stream.context, work.rows[0], work.rows[1], work.rows[2], work.end);
-  }
-
-  private int runCopyKernel(Context context, long columns, long capacity, long from, long to) {
-    for (long row = from; row < to; row++) {
+    Context context = stream.context;
+    long columns = work.rows[0];
+    long capacity = work.rows[1];
+    for (long row = work.rows[2]; row < work.end; row++) {
       long destinations = kernelHost(context, columns + row * Long.BYTES, Long.BYTES);
       long sources = kernelHost(context, columns + (capacity + row) * Long.BYTES, Long.BYTES);
       long counts = kernelHost(context, columns + (2 * capacity + row) * Long.BYTES, Long.BYTES);
       if (destinations < 0 || sources < 0 || counts < 0) {
         return Codes.ILLEGAL_ADDRESS;
       }
-      long bytes = word(counts);
+      long bytes = Math.min(word(counts), work.reachBytes);
       if (bytes == 0) {
         continue;
       }

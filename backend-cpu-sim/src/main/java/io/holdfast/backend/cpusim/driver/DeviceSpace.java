@@ -23,6 +23,9 @@ final class DeviceSpace {
   private static final int FIRST_DESCRIPTOR = 1 << 30;
   private static final int FABRIC_BYTES = 64;
 
+  /** Given-back addresses that are told apart; a program asks for the newest, if for any. */
+  private static final int MOST_REMEMBERED = 1024;
+
   private final Personality personality;
   private final List<DeviceSpec> devices;
   private final SplittableRandom random;
@@ -32,6 +35,7 @@ final class DeviceSpace {
   private final Map<Long, Physical> physicals = new HashMap<>();
   private final Map<Integer, Physical> descriptors = new HashMap<>();
   private final Map<Long, Physical> fabricHandles = new HashMap<>();
+  private final List<Reservation> usedBefore = new ArrayList<>();
   private final long[] usedBytes;
   private long nextPhysical = 0x4A00_0000_0001L;
   private int nextDescriptor = FIRST_DESCRIPTOR;
@@ -195,17 +199,27 @@ final class DeviceSpace {
     }
     long align = Math.max(alignment, rules.granuleBytes());
     long address = hint;
+    boolean ignored = rules.wish() == Personality.Wish.IGNORED && wasUsed(hint, hint + bytes);
     if (!Addresses.isReserved(hint)
         || hint % align != 0
         || hint + bytes > Addresses.VMM_END
+        || ignored
         || reservations.overlaps(hint, hint + bytes)) {
-      address = reservations.gap(Addresses.VMM_BASE, Addresses.VMM_END, bytes, align);
+      long from = ignored ? hint + bytes : Addresses.VMM_BASE;
+      address = reservations.gap(from, Addresses.VMM_END, bytes, align);
     }
     if (address < 0) {
       return -Codes.OUT_OF_MEMORY;
     }
+    long end = address + bytes;
+    long start = address;
+    usedBefore.removeIf(one -> one.address < end && one.end() > start);
     reservations.put(address, address + bytes, new Reservation(address, bytes, devices.size()));
     return address;
+  }
+
+  private boolean wasUsed(long start, long end) {
+    return usedBefore.stream().anyMatch(one -> one.address < end && one.end() > start);
   }
 
   int addressFree(long address, long bytes) {
@@ -218,6 +232,9 @@ final class DeviceSpace {
     }
     reservations.remove(address);
     there.alive = false;
+    if (there.used && usedBefore.size() < MOST_REMEMBERED) {
+      usedBefore.add(there);
+    }
     for (int device = 0; device < there.keptBytes.length; device++) {
       discharge(device, there.keptBytes[device]);
     }
@@ -330,6 +347,7 @@ final class DeviceSpace {
     }
     there.memory.references++;
     there.memory.lastReservation = under;
+    under.used = true;
     backed.put(
         address, address + bytes, new Backed(address, bytes, there.memory, null, under, there));
     return Codes.SUCCESS;
@@ -501,6 +519,12 @@ final class DeviceSpace {
     }
     there.memory.references++;
     return add(there.memory, 0, false, there.locationType, there.locationId);
+  }
+
+  /** Another descriptor for the same, or -1. */
+  int duplicateDescriptor(int descriptor) {
+    Physical there = descriptors.get(descriptor);
+    return there == null ? -1 : describe(there);
   }
 
   /** Whether it was one of ours. */

@@ -2,6 +2,7 @@ package io.holdfast.backend.cpusim.driver;
 
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a driver is set up with.
@@ -12,14 +13,17 @@ import java.util.Objects;
  * @param clock its time
  * @param seed of everything that is left to chance
  * @param freshByte what device memory reads as before it is written
+ * @param schedule in which order work is done; null where it is done by threads as it comes
  */
+@SuppressWarnings("exports") // naming @Nullable binds nobody to have it
 public record DriverSetup(
     Personality personality,
     List<DeviceSpec> devices,
     HostSpace host,
     SimClock clock,
     long seed,
-    byte freshByte) {
+    byte freshByte,
+    @Nullable SimSchedule schedule) {
   /** Checks and copies. */
   public DriverSetup {
     Objects.requireNonNull(personality, "personality");

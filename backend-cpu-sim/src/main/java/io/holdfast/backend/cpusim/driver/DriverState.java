@@ -17,6 +17,7 @@ abstract class DriverState {
   static final long FIRST_STREAM = 0x57_0000_0010L;
   static final long FIRST_EVENT = 0xE7_0000_0010L;
   static final long FIRST_GRAPH = 0x69_0000_0010L;
+  static final long FIRST_MODULE = 0x3D_0000_0010L;
   private static final int MOST_VIOLATIONS = 1000;
   final DriverSetup setup;
   final Personality personality;
@@ -34,6 +35,8 @@ abstract class DriverState {
   final HandleMap<Stream> streams = new HandleMap<>();
   final HandleMap<Event> events = new HandleMap<>();
   final HandleMap<Capture> graphs = new HandleMap<>();
+  final HandleMap<LoadedModule> modules = new HandleMap<>();
+  final HandleMap<LoadedModule.Kernel> kernels = new HandleMap<>();
   final List<Capture> captures = new ArrayList<>();
   final long[][] linkFreeAt;
   final int[] deviceLost;

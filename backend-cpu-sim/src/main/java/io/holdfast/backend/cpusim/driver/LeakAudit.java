@@ -19,6 +19,7 @@ import java.util.List;
  * @param deviceBytes bytes of allocations and handles
  * @param streams streams
  * @param events events
+ * @param modules loaded code
  * @param regions host mappings, where the host is simulated
  * @param regionBytes bytes of them
  * @param files open descriptors of the host, where it is simulated
@@ -39,6 +40,7 @@ public record LeakAudit(
     long deviceBytes,
     int streams,
     int events,
+    int modules,
     int regions,
     long regionBytes,
     int files,
@@ -73,6 +75,7 @@ public record LeakAudit(
     add(all, deviceBytes, "device bytes");
     add(all, streams, "streams");
     add(all, events, "events");
+    add(all, modules, "modules");
     add(all, regions, "host mappings");
     add(all, regionBytes, "mapped host bytes");
     add(all, files, "open files");
@@ -101,6 +104,7 @@ public record LeakAudit(
         deviceBytes - others.deviceBytes,
         streams - others.streams,
         events - others.events,
+        modules - others.modules,
         regions - others.regions,
         regionBytes - others.regionBytes,
         files - others.files,
@@ -130,6 +134,7 @@ public record LeakAudit(
         deviceBytes,
         streams,
         events,
+        modules,
         mappings,
         mappedBytes,
         openFiles,

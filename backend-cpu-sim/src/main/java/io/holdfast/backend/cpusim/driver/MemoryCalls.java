@@ -266,7 +266,7 @@ abstract class MemoryCalls extends CaptureCalls {
         (thread, context) -> {
           Backed there = space.at(address);
           if (there == null) {
-            return cuda ? Codes.INVALID_VALUE : Codes.NOT_FOUND;
+            return Codes.NOT_FOUND;
           }
           out[0] = there.address;
           out[1] = there.bytes;
@@ -324,6 +324,7 @@ abstract class MemoryCalls extends CaptureCalls {
     }
     int ordinal = contextOf(carriers.current()).device;
     return switch (attribute) {
+      case 1 -> contextOfMemory(host, device);
       case 2 -> host != null ? 1 : 2;
       case 3 ->
           host != null && !Addresses.isAlias(address)
@@ -345,6 +346,12 @@ abstract class MemoryCalls extends CaptureCalls {
       case 15 -> device != null && (device.physical == null || device.physical.rdma) ? 1 : 0;
       default -> -Codes.INVALID_VALUE;
     };
+  }
+
+  /** Memory under reserved addresses belongs to no context. */
+  private static long contextOfMemory(@Nullable Registration host, @Nullable Backed device) {
+    Context owner = host != null ? host.context : Objects.requireNonNull(device).context;
+    return owner == null ? -Codes.INVALID_VALUE : owner.handle;
   }
 
   private static long rangeStart(@Nullable Registration host, @Nullable Backed device) {

@@ -138,7 +138,23 @@ public enum Operation {
   VMM_GET_PROPERTIES(
       "cuMemGetAllocationPropertiesFromHandle", "hipMemGetAllocationPropertiesFromHandle"),
   /** Makes a dma-buf descriptor for a range. */
-  VMM_RANGE_HANDLE("cuMemGetHandleForAddressRange", "hipMemGetHandleForAddressRange");
+  VMM_RANGE_HANDLE("cuMemGetHandleForAddressRange", "hipMemGetHandleForAddressRange"),
+  /** Turns an ordinal into a device. */
+  DEVICE_GET("cuDeviceGet", "hipDeviceGet"),
+  /** Makes a context current and keeps the one before below it. */
+  CTX_PUSH("cuCtxPushCurrent_v2", "hipCtxPushCurrent"),
+  /** Makes the context below current again. */
+  CTX_POP("cuCtxPopCurrent_v2", "hipCtxPopCurrent"),
+  /** Lets the current context use another device's memory. */
+  CTX_ENABLE_PEER_ACCESS("cuCtxEnablePeerAccess", "hipDeviceEnablePeerAccess"),
+  /** Forgets a captured graph. */
+  GRAPH_DESTROY("cuGraphDestroy", "hipGraphDestroy"),
+  /** Loads code for a device. */
+  MODULE_LOAD("cuModuleLoadData", "hipModuleLoadData"),
+  /** Unloads it. */
+  MODULE_UNLOAD("cuModuleUnload", "hipModuleUnload"),
+  /** Finds a kernel in it. */
+  MODULE_GET_FUNCTION("cuModuleGetFunction", "hipModuleGetFunction");
 
   private final String cudaName;
   private final String hipName;
@@ -167,6 +183,8 @@ public enum Operation {
   public boolean isThreadBookkeeping() {
     return this == CTX_SET_CURRENT
         || this == CTX_GET_CURRENT
+        || this == CTX_PUSH
+        || this == CTX_POP
         || this == THREAD_EXCHANGE_CAPTURE_MODE;
   }
 

@@ -130,7 +130,8 @@ public final class Personalities {
                 (int) in.number("vmm.fabric-code"),
                 in.yes("vmm.rdma"),
                 in.yes("vmm.dma-buf"),
-                in.choice("vmm.concurrency", Personality.Concurrency.class)));
+                in.choice("vmm.concurrency", Personality.Concurrency.class),
+                in.choice("vmm.wish-for-used-addresses", Personality.Wish.class)));
     in.finish();
     return read;
   }

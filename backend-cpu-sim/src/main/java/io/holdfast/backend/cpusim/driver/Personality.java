@@ -200,6 +200,7 @@ public record Personality(
    * @param rdma whether network cards can read
    * @param dmaBuf whether dma-buf descriptors can be made
    * @param lock whether calls of two threads at once go wrong
+   * @param wish whether addresses that were in use are given again to who asks for them
    */
   public record Vmm(
       Level level,
@@ -216,7 +217,16 @@ public record Personality(
       int fabricCode,
       boolean rdma,
       boolean dmaBuf,
-      Concurrency lock) {}
+      Concurrency lock,
+      Wish wish) {}
+
+  /** Whether a wish for addresses that had memory and were given back is granted. */
+  public enum Wish {
+    /** It is. */
+    GRANTED,
+    /** The call succeeds, with addresses elsewhere (H200, driver 580). */
+    IGNORED
+  }
 
   /** How much of virtual memory works. */
   public enum Level {

@@ -13,6 +13,9 @@ final class Reservation {
 
   boolean alive = true;
 
+  /** Whether memory was ever mapped here. */
+  boolean used;
+
   Reservation(long address, long bytes, int devices) {
     this.address = address;
     this.bytes = bytes;

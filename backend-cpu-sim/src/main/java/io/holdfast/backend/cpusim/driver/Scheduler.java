@@ -5,6 +5,19 @@ interface Scheduler {
   /** The oldest work of a stream may have become possible. */
   void kick(Stream stream);
 
+  /** Work was put on a stream. */
+  default void submitted(Stream stream) {
+    kick(stream);
+  }
+
+  /** A call that may have put work on a stream has ended. Without the lock. */
+  default void afterCall() {}
+
+  /** Does one piece of work, where it is not done by itself; false where there is none to do. */
+  default boolean advance() {
+    return false;
+  }
+
   /** Lets something happen; returns when it has, or may have. */
   void await();
 

@@ -12,7 +12,7 @@ package io.holdfast.backend.cpusim.driver;
  * <p>The calls block as real ones do: a waiting call blocks its thread, whatever that is.
  */
 @SuppressWarnings("exports") // naming @Nullable binds nobody to have it
-public final class SimDriver extends VirtualMemoryCalls implements AutoCloseable {
+public final class SimDriver extends ModuleCalls implements AutoCloseable {
   /**
    * Sets a driver up; nothing runs yet.
    *
@@ -69,6 +69,7 @@ public final class SimDriver extends VirtualMemoryCalls implements AutoCloseable
           deviceBytes,
           streams.size(),
           events.size(),
+          modules.size(),
           0,
           0,
           0,
@@ -102,6 +103,7 @@ public final class SimDriver extends VirtualMemoryCalls implements AutoCloseable
       space.clear();
       streams.clear();
       events.clear();
+      modules.clear();
     } finally {
       lock.unlock();
     }

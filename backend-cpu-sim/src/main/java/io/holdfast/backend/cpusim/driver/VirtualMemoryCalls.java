@@ -331,6 +331,22 @@ abstract class VirtualMemoryCalls extends CopyCalls {
   }
 
   /**
+   * Duplicates a descriptor that this driver has made, as {@code dup} would: the memory is kept
+   * until both are closed.
+   *
+   * @param descriptor the number
+   * @return another number, or -1 where it is none of ours
+   */
+  public int duplicateDescriptor(int descriptor) {
+    lock.lock();
+    try {
+      return space.duplicateDescriptor(descriptor);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
    * Closes a descriptor that this driver has made, as {@code close} would.
    *
    * @param descriptor the number

@@ -65,6 +65,9 @@ final class Work {
   /** KERNEL: one behind the last row. */
   long end;
 
+  /** KERNEL: most bytes of a row. */
+  long reachBytes;
+
   /** RECORD: which. */
   @Nullable Event event;
 

@@ -18,7 +18,11 @@ abstract class WorkQueues extends DriverState {
 
   WorkQueues(DriverSetup setup) {
     super(setup);
-    this.scheduler = new RealTimeScheduler(this, lock);
+    SimSchedule schedule = setup.schedule();
+    this.scheduler =
+        schedule == null
+            ? new RealTimeScheduler(this, lock)
+            : new ChosenScheduler(this, lock, schedule);
     faults.onLose(code -> loseDevice(currentDevice(), code));
   }
 
@@ -27,6 +31,33 @@ abstract class WorkQueues extends DriverState {
 
   /** Runs the copy kernel. Without the lock. */
   abstract int runKernel(Stream stream, Work work);
+
+  /**
+   * Does one piece of device work, where a schedule was given; otherwise work is done by itself.
+   *
+   * @return false where nothing can be done now
+   */
+  public boolean advance() {
+    lock.lock();
+    try {
+      return scheduler.advance();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Does device work until nothing can be done any more, in the order of the schedule. */
+  public void advanceAll() {
+    while (advance()) {
+      // one piece after the other, so that others get in between
+    }
+  }
+
+  @Override
+  int remember(int code) {
+    scheduler.afterCall();
+    return super.remember(code);
+  }
 
   void awaitAll(Context context) {
     for (Stream stream : List.copyOf(context.streams)) {
@@ -150,6 +181,7 @@ abstract class WorkQueues extends DriverState {
     work.anyOrder = node.anyOrder;
     work.nanos = node.nanos;
     work.end = node.end;
+    work.reachBytes = node.reachBytes;
     work.body = node.body;
     return work;
   }
@@ -190,7 +222,7 @@ abstract class WorkQueues extends DriverState {
     work.ticket = ++stream.submitted;
     stream.queue.add(work);
     stream.context.streams.add(stream);
-    scheduler.kick(stream);
+    scheduler.submitted(stream);
   }
 
   /** The legacy default stream waits for all blocking streams of its context, and they for it. */

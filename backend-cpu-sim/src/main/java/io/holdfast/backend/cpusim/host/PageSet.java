@@ -98,6 +98,11 @@ final class PageSet {
     return holes;
   }
 
+  /** How many pages of a stretch are not there; none where it is empty. */
+  long missing(long first, long end) {
+    return first >= end ? 0 : holes(first, end).stream().mapToLong(Stretch::pages).sum();
+  }
+
   /** Pages that are there now; neighbours that lie alike become one run. */
   void add(Run run) {
     Run grown = run;

@@ -242,7 +242,7 @@ public final class SimHostKernel implements HostKernel, HostSpace {
     long mapped = roundUp(bytes, page);
     if (inode.source == Source.POOL) {
       long end = (mapping.fileOffset() + mapped) / page;
-      long missing = Math.max(0, end - inode.reservedPages);
+      long missing = inode.pages.missing(inode.reservedPages, end);
       takeRoom(inode, missing * page, Errno.ENOMEM);
       try {
         reserve(missing, page, bytes);
@@ -250,7 +250,7 @@ public final class SimHostKernel implements HostKernel, HostSpace {
         giveRoom(inode, missing * page);
         throw refused;
       }
-      inode.reservedPages += missing;
+      inode.reservedPages = Math.max(inode.reservedPages, end);
     }
     SparseStore.View view = inode.store.shared(mapping.fileOffset(), mapped, page);
     inode.users++;
@@ -954,12 +954,14 @@ public final class SimHostKernel implements HostKernel, HostSpace {
   private void dropPages(Inode inode, long first, long end) {
     long page = inode.pages.pageBytes;
     long present = inode.pages.pages(first, end);
+    long below = Math.clamp(inode.reservedPages, first, Math.max(first, end));
+    long presentBelow = inode.pages.pages(first, below);
     giveBack(inode.pages.remove(first, end), page, inode.source);
     if (inode.source == Source.POOL) {
       long promised = Math.max(0, Math.min(end, inode.reservedPages) - first);
-      unreserve(promised - present, page);
+      unreserve(promised - presentBelow, page);
       inode.reservedPages -= promised;
-      giveRoom(inode, promised * page);
+      giveRoom(inode, (promised + present - presentBelow) * page);
     } else {
       giveRoom(inode, present * page);
     }
@@ -967,47 +969,90 @@ public final class SimHostKernel implements HostKernel, HostSpace {
 
   @Override
   public void allocate(FileHandle file, long bytes) {
-    if (bytes <= 0) {
-      throw new IllegalArgumentException("at least one byte is allocated: " + bytes);
+    allocate(file, 0, bytes);
+  }
+
+  @Override
+  public void allocate(FileHandle file, long fromBytes, long bytes) {
+    if (fromBytes < 0 || bytes <= 0 || fromBytes + bytes < 0) {
+      throw new IllegalArgumentException(
+          "at least one byte is allocated, from the start of a file on: "
+              + bytes
+              + " from "
+              + fromBytes);
     }
     enter();
     try {
       Inode inode = openFile(file).inode;
-      String arguments = file.descriptor() + ", " + bytes;
-      if (inode.sizeSealed && bytes > inode.bytes) {
+      String arguments = file.descriptor() + ", " + fromBytes + ", " + bytes;
+      if (inode.sizeSealed && fromBytes + bytes > inode.bytes) {
         throw answer("fallocate", arguments, Errno.EPERM);
       }
       long page = inode.pages.pageBytes;
-      long end = Math.ceilDiv(bytes, page);
-      List<Stretch> holes = inode.pages.holes(0, end);
-      long missing = holes.stream().mapToLong(Stretch::pages).sum();
-      boolean pool = inode.source == Source.POOL;
-      if (pool) {
-        long unpromised = Math.max(0, end - inode.reservedPages);
-        try {
-          takeRoom(inode, unpromised * page, Errno.ENOSPC);
-          reserve(unpromised, page, bytes);
-        } catch (HostKernelException full) {
-          throw answer("fallocate", arguments, Errno.ENOSPC);
-        }
-        inode.reservedPages += unpromised;
-      } else if (inode.system != null && missing * page > inode.system.roomBytes()) {
+      long first = fromBytes / page;
+      long end = Math.ceilDiv(fromBytes + bytes, page);
+      if (inode.source == Source.POOL) {
+        allocateFromPool(inode, first, end, bytes, arguments);
+      } else if (inode.system != null
+          && inode.pages.missing(first, end) * page > inode.system.roomBytes()) {
+        throw answer("fallocate", arguments, Errno.ENOSPC);
+      } else if (makeAll(inode, first, end) > 0) {
         throw answer("fallocate", arguments, Errno.ENOSPC);
       }
-      Policy policy = inode.policy == null ? Policy.of(place()) : inode.policy;
-      for (Stretch hole : holes) {
-        long made = make(inode.pages, inode.source, inode, hole, policy, localNode());
-        if (pool) {
-          host.pool(page).reserved -= made;
-        }
-        if (made < hole.pages()) {
-          throw answer("fallocate", arguments, Errno.ENOSPC);
-        }
-      }
-      inode.bytes = Math.max(inode.bytes, bytes);
+      inode.bytes = Math.max(inode.bytes, fromBytes + bytes);
     } finally {
       leave();
     }
+  }
+
+  /**
+   * What the pool promises a file is a run of pages from its start; pages that are made behind that
+   * run are the file's too, and were promised only while they were being made.
+   */
+  private void allocateFromPool(Inode inode, long first, long end, long bytes, String arguments) {
+    long page = inode.pages.pageBytes;
+    boolean apart = first > inode.reservedPages;
+    long unpromised = inode.pages.missing(apart ? first : inode.reservedPages, end);
+    try {
+      takeRoom(inode, unpromised * page, Errno.ENOSPC);
+    } catch (HostKernelException full) {
+      throw answer("fallocate", arguments, Errno.ENOSPC);
+    }
+    try {
+      reserve(unpromised, page, bytes);
+    } catch (HostKernelException full) {
+      giveRoom(inode, unpromised * page);
+      throw answer("fallocate", arguments, Errno.ENOSPC);
+    }
+    if (!apart) {
+      inode.reservedPages = Math.max(inode.reservedPages, end);
+    }
+    long missing = makeAll(inode, first, end);
+    if (missing > 0) {
+      if (apart) {
+        unreserve(missing, page);
+        giveRoom(inode, missing * page);
+      }
+      throw answer("fallocate", arguments, Errno.ENOSPC);
+    }
+  }
+
+  /** Makes the pages that are not there; how many could not be made. */
+  private long makeAll(Inode inode, long first, long end) {
+    Policy policy = inode.policy == null ? Policy.of(place()) : inode.policy;
+    long missing = 0;
+    for (Stretch hole : inode.pages.holes(first, end)) {
+      if (missing == 0) {
+        long made = make(inode.pages, inode.source, inode, hole, policy, localNode());
+        if (inode.source == Source.POOL) {
+          host.pool(inode.pages.pageBytes).reserved -= made;
+        }
+        missing = hole.pages() - made;
+      } else {
+        missing += hole.pages();
+      }
+    }
+    return missing;
   }
 
   @Override

@@ -376,6 +376,43 @@ class SimHostTest {
   }
 
   @Test
+  void aPartOfATmpfsFileIsTakenAndNoMore() {
+    DirectoryHandle folder = kernel.openDirectory(Path.of("/dev/shm"));
+    FileHandle file = kernel.openNameless(folder);
+
+    kernel.allocate(file, 8 * MIB, 4 * MIB);
+
+    assertEquals(60 * MIB / 4096, kernel.fileSystem(folder).freeBlocks());
+    assertEquals(12 * MIB, kernel.facts(file).bytes(), "long enough to hold the part");
+    kernel.allocate(file, 10 * MIB, 4 * MIB); // half of it is there
+    assertEquals(58 * MIB / 4096, kernel.fileSystem(folder).freeBlocks());
+    assertEquals(28, errno(() -> kernel.allocate(file, 0, 80 * MIB)));
+    kernel.close(file);
+    assertEquals(64 * MIB / 4096, kernel.fileSystem(folder).freeBlocks());
+    kernel.close(folder);
+  }
+
+  @Test
+  void aPartOfAHugetlbfsFileIsTakenFromThePool() {
+    DirectoryHandle folder = kernel.openDirectory(Path.of("/dev/huge"));
+    FileHandle file = kernel.openNameless(folder);
+
+    kernel.allocate(file, 4 * HUGE, 2 * HUGE);
+    assertEquals(14, host.freeHugePages(HUGE));
+    kernel.allocate(file, HUGE, HUGE); // before the other part: three pages, in two places
+    assertEquals(13, host.freeHugePages(HUGE));
+    MemorySegment whole = kernel.map(8 * HUGE, Mapping.of(file)); // promises the other five
+    assertEquals("5", text("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages"));
+    assertEquals(28, errno(() -> kernel.allocate(file, 6 * HUGE, 20 * HUGE)));
+    kernel.unmap(whole);
+    kernel.close(file);
+
+    assertEquals(16, host.freeHugePages(HUGE));
+    assertEquals("0", text("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages"));
+    kernel.close(folder);
+  }
+
+  @Test
   void hugetlbfsWithASizeRefusesAtMapping() {
     DirectoryHandle folder = kernel.openDirectory(Path.of("/mnt/small"));
     FileSystemFacts facts = kernel.fileSystem(folder);

@@ -1,0 +1,124 @@
+package io.holdfast.backend.cpusim.driver;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * In which order device work is done, where more than one order is right: a source of choices. By
+ * seed, from a list, or all there are, one after the other ({@link Exploration}).
+ *
+ * <p>Work is never done by itself then. Whenever a call has put work on a stream, when a call
+ * waits, and when somebody asks how far work is, the schedule chooses what is done next of all that
+ * could be; after a submission it may also choose to do nothing yet. So a device can be as late as
+ * is allowed or as early, and the same choices give the same order again.
+ *
+ * <p>The order is the same only if the calls are. Asking is done by threads of its own in Holdfast;
+ * {@link #onlyWhenTold} leaves asking without effect, and the test moves the device by {@link
+ * SimDriver#advance}. One schedule serves one machine. Any thread.
+ */
+public final class SimSchedule {
+  private static final int FIRST_ROOM = 64;
+
+  private final @Nullable SplittableRandom random;
+  private final int[] given;
+  private final int lazyPercent;
+  private int[] taken = new int[FIRST_ROOM];
+  private int[] offered = new int[FIRST_ROOM];
+  private int count;
+  private volatile boolean asksMove = true;
+
+  private SimSchedule(@Nullable SplittableRandom random, int lazyPercent, int... given) {
+    this.random = random;
+    this.lazyPercent = lazyPercent;
+    this.given = given;
+  }
+
+  /**
+   * Choices by chance; how often nothing is done after a submission depends on the seed too.
+   *
+   * @param seed of the chance
+   * @return a new schedule
+   */
+  public static SimSchedule seeded(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    return new SimSchedule(random, random.nextInt(101));
+  }
+
+  /**
+   * Choices as given; the first possibility after the last of them.
+   *
+   * @param choices the possibility at each choice, from 0
+   * @return a new schedule
+   */
+  public static SimSchedule of(int... choices) {
+    return new SimSchedule(null, 0, choices.clone());
+  }
+
+  /**
+   * From now on asking how far work is moves nothing.
+   *
+   * @return this
+   */
+  public SimSchedule onlyWhenTold() {
+    asksMove = false;
+    return this;
+  }
+
+  /**
+   * From now on asking how far work is does one piece of it, which is also how it begins.
+   *
+   * @return this
+   */
+  public SimSchedule whenAsked() {
+    asksMove = true;
+    return this;
+  }
+
+  boolean asksMove() {
+    return asksMove;
+  }
+
+  /** Which of so many streams goes on, or -1 for none yet. */
+  synchronized int afterSubmission(int streams) {
+    if (random != null) {
+      boolean later = random.nextInt(100) < lazyPercent;
+      return later ? note(0, streams + 1) - 1 : note(1 + random.nextInt(streams), streams + 1) - 1;
+    }
+    return note(next(streams + 1), streams + 1) - 1;
+  }
+
+  /** Which of so many streams goes on. */
+  synchronized int whileWaiting(int streams) {
+    return random == null ? note(next(streams), streams) : note(random.nextInt(streams), streams);
+  }
+
+  private int next(int possibilities) {
+    return count < given.length ? Math.min(given[count], possibilities - 1) : 0;
+  }
+
+  private int note(int choice, int possibilities) {
+    if (count == taken.length) {
+      taken = Arrays.copyOf(taken, 2 * count);
+      offered = Arrays.copyOf(offered, 2 * count);
+    }
+    taken[count] = choice;
+    offered[count] = possibilities;
+    count++;
+    return choice;
+  }
+
+  /**
+   * What was chosen so far; {@link #of} of it chooses the same again.
+   *
+   * @return the possibility at each choice
+   */
+  public synchronized int[] choices() {
+    return Arrays.copyOf(taken, count);
+  }
+
+  /** How many possibilities each of {@link #choices} had. */
+  synchronized int[] possibilities() {
+    return Arrays.copyOf(offered, count);
+  }
+}
