@@ -2,7 +2,20 @@
 module io.holdfast.conformance {
   requires transitive io.holdfast.api;
   requires transitive org.junit.jupiter.api;
+  requires jdk.management;
+  requires com.fasterxml.jackson.databind;
+  requires info.picocli;
+  requires org.junit.platform.launcher;
+  requires org.junit.platform.reporting;
   requires static org.jspecify;
 
   exports io.holdfast.conformance;
+  exports io.holdfast.conformance.run;
+
+  opens io.holdfast.conformance to
+      org.junit.platform.commons;
+  opens io.holdfast.conformance.run to
+      info.picocli;
+
+  uses io.holdfast.spi.BackendProvider;
 }

@@ -11,12 +11,44 @@ import io.holdfast.internal.core.Rooms;
 import io.holdfast.pin.Pinner;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** All policy over two ports: the whole of a backend but its driver. */
 public final class StandardBackend {
+  private static final ScopedValue<Interposer> INTERPOSER = ScopedValue.newInstance();
+  private static final Interposer NOTHING_BETWEEN = new Interposer() {};
+
   private StandardBackend() {}
+
+  /**
+   * Opens something while every backend that is built here, on the calling thread, gets the ports
+   * that the interposer puts before its own. Kits and tests stand there: they record calls, or make
+   * them fail. Where calls of this method lie in one another, the inner one is nearer the driver.
+   *
+   * @param <T> what is opened
+   * @param between what stands between policy and ports
+   * @param opening opens a backend, for example {@code () -> Backends.select("cuda")}
+   * @return what was opened
+   */
+  public static <T> T interposing(Interposer between, Supplier<T> opening) {
+    Objects.requireNonNull(between, "between");
+    Interposer outer = INTERPOSER.orElse(NOTHING_BETWEEN);
+    Interposer both =
+        new Interposer() {
+          @Override
+          public AcceleratorDriver driver(AcceleratorDriver driver) {
+            return outer.driver(between.driver(driver));
+          }
+
+          @Override
+          public HostKernel kernel(HostKernel kernel) {
+            return outer.kernel(between.kernel(kernel));
+          }
+        };
+    return ScopedValue.where(INTERPOSER, both).call(opening::get);
+  }
 
   /**
    * Available with the driver's devices, or unavailable because there are none.
@@ -130,11 +162,12 @@ public final class StandardBackend {
      * @return the backend
      */
     public Backend build() {
+      Interposer between = INTERPOSER.orElse(NOTHING_BETWEEN);
       return new CoreBackend(
           id,
           kind,
-          driver,
-          kernel == null ? HostKernels.system() : kernel,
+          between.driver(driver),
+          between.kernel(kernel == null ? HostKernels.system() : kernel),
           new Rooms(pageSource, pinner, copyEngine));
     }
   }

@@ -1,11 +1,13 @@
 package io.holdfast.bench;
 
 import io.holdfast.BackendUnavailableException;
+import io.holdfast.bench.experiment.Experiments;
 import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
 import io.holdfast.pin.NoPlanException;
@@ -28,9 +30,11 @@ import picocli.CommandLine.Spec;
       BackendsCommand.class,
       SoakCommand.class,
       PlanCommand.class,
+      ConformanceCommand.class,
       BenchCommand.class,
       ReportCommand.class,
       DoctorCommand.class,
+      Experiments.class,
       HelpCommand.class
     },
     exitCodeListHeading = "%nExit codes:%n",

@@ -1,12 +1,12 @@
 package io.holdfast.conformance;
 
-import io.holdfast.Backend;
-import io.holdfast.Backends;
+import io.holdfast.backend.cpusim.LeakPolicy;
+import io.holdfast.backend.cpusim.SimMachine;
 
-/** The simulator in its plain form: real pages of this machine, a simulated device. */
-final class CpuSimConformanceTest extends CoreConformance {
+/** The simulator in its plain form: real pages of this machine, simulated devices. */
+final class CpuSimConformanceTest extends SimConformance {
   @Override
-  protected Backend open() {
-    return Backends.select("cpu-sim");
+  SimMachine boot() {
+    return SimMachine.builder().leaks(LeakPolicy.WARN).build();
   }
 }

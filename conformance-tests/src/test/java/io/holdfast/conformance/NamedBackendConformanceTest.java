@@ -9,7 +9,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
     named = "holdfast.conformance.backend",
     matches = ".+",
     disabledReason = "names no backend with -Dholdfast.conformance.backend=ID")
-final class NamedBackendConformanceTest extends CoreConformance {
+final class NamedBackendConformanceTest extends BackendConformance {
   @Override
   protected Backend open() {
     return Backends.select(System.getProperty("holdfast.conformance.backend"));

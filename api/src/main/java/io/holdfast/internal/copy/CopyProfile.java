@@ -16,8 +16,10 @@ import java.util.Properties;
  * each row and each byte; above the largest the line goes on, below the smallest nothing changes.
  */
 final class CopyProfile {
-  /** Row sizes that are measured. */
-  static final long[] SIZES = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
+  /** Row sizes that are measured; closer where drivers change their way of copying. */
+  static final long[] SIZES = {
+    1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 22
+  };
 
   /** Ways that are measured. */
   enum Way {

@@ -41,11 +41,11 @@ import org.jspecify.annotations.Nullable;
  * One direction of a route: a stream of ours, and the submissions on it in order.
  *
  * <p>A submission goes like this. Under the lane's lock: enter what must stay, check the device
- * blocks. Under the slots' lock as well: check the slots, let the stream wait for conflicting
- * copies and for the caller's order, see that it did not join a capture, leave the tickets. From
- * there on the submission has a number, and whatever happens it gets an end. Then, under the lane's
- * lock alone: rows and driver calls in turn, the event behind them, publication. Allocates nothing
- * once it has seen a submission as large and as many in flight.
+ * blocks. Under the slots' lock as well: check and claim the slots, let the stream wait for
+ * conflicting copies and for the caller's order, see that it did not join a capture. From there on
+ * the submission has a number, and whatever happens it gets an end. Then, under the lane's lock
+ * alone: rows and driver calls in turn, the event behind them, publication. Allocates nothing once
+ * it has seen a submission as large and as many in flight.
  */
 final class Lane implements Poller.Watched, CopyLane {
   private static final int FIRST_FLIGHTS = 16;
@@ -207,16 +207,14 @@ final class Lane implements Poller.Watched, CopyLane {
     if (direction == Direction.STORE || ascending || descending) {
       return;
     }
-    seen.begin(pairs);
-    for (int pair = 0; pair < pairs; pair++) {
-      if (!seen.add(copies.deviceBlock(pair))) {
-        throw new IllegalArgumentException(
-            "pair "
-                + pair
-                + " loads into device block "
-                + copies.deviceBlock(pair)
-                + ", as an earlier pair does");
-      }
+    int twice = seen.firstTwice(copies, count);
+    if (twice >= 0) {
+      throw new IllegalArgumentException(
+          "pair "
+              + twice
+              + " loads into device block "
+              + copies.deviceBlock(twice)
+              + ", as an earlier pair does");
     }
   }
 
@@ -251,23 +249,25 @@ final class Lane implements Poller.Watched, CopyLane {
       if (lanes > waits.length) {
         waits = new long[2 * lanes];
       }
+      long sequence = recorded + 1;
+      stable = slots.claim(copies, use, number, sequence, waits);
       try {
-        stable = slots.examine(copies, use, number, waits);
         if (order instanceof Order.TwoSided two) {
           two.release(dryRun); // a consumer that would refuse does so before anything is submitted
         }
         slots.holdBack(waits, port, stream.handle());
+        hold(order);
       } catch (Throwable refusal) {
-        Arrays.fill(waits, 0);
+        slots.giveUp(copies, use);
         throw refusal;
       }
-      hold(order);
-      long sequence = recorded + 1;
       flight.recorded = false;
       flight.stream = stream.handle();
       flight.failure = null;
-      slots.leaveTickets(copies, use, number, sequence);
       return sequence;
+    } catch (Throwable refusal) {
+      Arrays.fill(waits, 0);
+      throw refusal;
     } finally {
       slots.unlock();
     }
@@ -472,10 +472,10 @@ final class Lane implements Poller.Watched, CopyLane {
   private long goRows(CopyPath path, long bytes, long sequence) {
     int threadBlocks =
         path == CopyPath.KERNEL ? route.chooser().threadBlocks(direction, descriptors, bytes) : 0;
-    long cap = route.mostRows(path);
     long expected = descriptors.rowsBeforeSplits();
     long rows = 0;
     while (!descriptors.isEmpty()) {
+      long cap = route.mostRows(path, rows);
       Tables.Table table = tables.withRoom(Math.min(cap, Math.max(1, expected - rows)), completed);
       long from = table.used;
       long to = descriptors.fill(table.rows, from, Math.min(from + cap, table.rows.capacity()));
@@ -754,7 +754,7 @@ final class Lane implements Poller.Watched, CopyLane {
           return new CopyDecision(path, calls, Math.toIntExact(calls), because);
         }
         long rows = descriptors.skip(Long.MAX_VALUE);
-        long calls = path == CopyPath.LOOP ? rows : Math.ceilDiv(rows, route.mostRows(path));
+        long calls = path == CopyPath.LOOP ? rows : route.calls(path, rows);
         return new CopyDecision(path, rows, Math.toIntExact(calls), because);
       } finally {
         descriptors.end();

@@ -14,7 +14,7 @@ import java.util.Set;
  * Which path a submission takes: the one that was asked for, else the quickest by measurement, else
  * by rule. Safe from any thread; choosing allocates nothing.
  *
- * <p>By measurement: the way whose predicted time is least; of ways within a twentieth of that, the
+ * <p>By measurement: the way whose predicted time is least; of ways within a fiftieth of that, the
  * one that suffers least from busy cores, which also leaves the cores to others.
  *
  * <p>By rule, where nothing was measured: one row is one call whichever way, so LOOP; more rows go
@@ -23,8 +23,8 @@ import java.util.Set;
 final class PathChooser {
   private static final Way[] WAYS = Way.values();
 
-  /** Measurements that differ by less are equal. */
-  private static final double EQUAL = 1.05;
+  /** Predictions that differ by less are equal: what is chosen must stay within a twentieth. */
+  private static final double EQUAL = 1.02;
 
   private final CopyOptions options;
   private final Set<CopyPath> present;

@@ -81,7 +81,8 @@ final class ProfileStore {
         info.uuid().isEmpty() ? "device " + info.ordinal() : info.uuid(),
         // The greatest speed: the current one falls while a link is idle.
         pci.isEmpty() ? "no link" : text(kernel, pci + "/max_link_speed"),
-        pci.isEmpty() ? "" : text(kernel, pci + "/current_link_width"));
+        pci.isEmpty() ? "" : text(kernel, pci + "/current_link_width"),
+        CopyProfile.SIZES.length + " sizes"); // a profile of fewer would count as unmeasured
   }
 
   private static String text(HostKernel kernel, String path) {

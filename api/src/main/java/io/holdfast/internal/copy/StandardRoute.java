@@ -33,6 +33,12 @@ final class StandardRoute implements CopyRoute {
   /** Tables are not made for less, so that small submissions share one. */
   private static final int FEWEST_ROWS = 1 << 10;
 
+  /** How many rows a kernel's first launch takes; for comparing on a machine. */
+  static final String FIRST_ROWS_PROPERTY = "holdfast.copy.firstRows";
+
+  /** Two MiB of 4 KiB blocks, some 40 us of a link: the launch itself takes a fifth of that. */
+  private static final int FIRST_ROWS = 512;
+
   private final CoreDevice core;
   private final DeviceBlocks device;
   private final HostSlots slots;
@@ -41,6 +47,7 @@ final class StandardRoute implements CopyRoute {
   private final @Nullable BatchCopyPort batch;
   private final @Nullable KernelCopyPort kernel;
   private final PathChooser chooser;
+  private final int firstRows = Math.max(1, Integer.getInteger(FIRST_ROWS_PROPERTY, FIRST_ROWS));
   private final long blockBytes;
   private final int shapeParts;
   private final UseCount uses = new UseCount();
@@ -186,10 +193,29 @@ final class StandardRoute implements CopyRoute {
     return Math.clamp(options.maxBatchEntries(), FEWEST_ROWS, MOST_ROWS);
   }
 
-  /** Most rows of one driver call. */
-  long mostRows(CopyPath path) {
+  /**
+   * Most rows of the next driver call. The first launches of a kernel are short, so that the device
+   * begins while the CPU still prepares the rest, and each is as long as all before.
+   *
+   * @param path by which
+   * @param done rows of the submission that were submitted
+   */
+  long mostRows(CopyPath path, long done) {
     long most = Math.min(options.maxBatchEntries(), MOST_ROWS);
-    return path == CopyPath.BATCH ? Math.min(most, batchPort().maxRows()) : most;
+    return switch (path) {
+      case BATCH -> Math.min(most, batchPort().maxRows());
+      case KERNEL -> Math.min(most, Math.max(firstRows, done));
+      case LOOP, PITCHED -> most;
+    };
+  }
+
+  /** How many driver calls that many rows take. */
+  long calls(CopyPath path, long rows) {
+    long calls = 0;
+    for (long done = 0; done < rows; done += mostRows(path, done)) {
+      calls++;
+    }
+    return calls;
   }
 
   /** Enters everything a submission stands on; the answer says where blocks lie now. */

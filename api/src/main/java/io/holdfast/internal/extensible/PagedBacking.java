@@ -320,6 +320,7 @@ final class PagedBacking implements Backing {
       stream.copy(old, new DeviceRange(scratch.address(), old.bytes()));
     } catch (RuntimeException | Error refused) {
       failure = refused;
+      stream.awaitQuietly(refused); // the copy may be on its way
     }
     try {
       vmm.unmap(scratch);

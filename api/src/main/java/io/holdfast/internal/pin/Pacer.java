@@ -12,6 +12,12 @@ final class Pacer {
   /** The first call; 16 GiB take about half a second, so this takes far less than a budget. */
   static final long FIRST_BYTES = 2L << 20;
 
+  /**
+   * Share of the budget that calls aim at: those a little slower than the last one keep the budget,
+   * and so does a neighbour that comes too late for one pause and waits for the next.
+   */
+  private static final double AIM = 0.6;
+
   private final long budgetNanos;
   private final long pauseNanos;
   private long wantedBytes;
@@ -38,8 +44,7 @@ final class Pacer {
     if (budgetNanos == 0) {
       return;
     }
-    // Aims at three quarters, so that calls a little slower than the last one keep the budget.
-    double fitting = bytes * (0.75 * budgetNanos) / Math.max(1, nanos);
+    double fitting = bytes * (AIM * budgetNanos) / Math.max(1, nanos);
     if (fitting >= wantedBytes) {
       // A short call at a region's end or a near cut says nothing about much larger ones.
       wantedBytes = (long) Math.min(2.0 * Math.max(wantedBytes, 1), Math.max(fitting, 1));
@@ -51,6 +56,16 @@ final class Pacer {
   /** Whether a call took longer than it should. */
   boolean isOver(long nanos) {
     return budgetNanos > 0 && nanos > budgetNanos;
+  }
+
+  /**
+   * Whether one more call as long as the last one is still within what others may have to wait.
+   *
+   * @param heldNanos calls since the last pause
+   * @param lastNanos the last of them
+   */
+  boolean mayGoOn(long heldNanos, long lastNanos) {
+    return budgetNanos > 0 && heldNanos + lastNanos <= budgetNanos;
   }
 
   /** How long others get the driver's lock after a call. */

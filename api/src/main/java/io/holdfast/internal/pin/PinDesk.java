@@ -28,6 +28,7 @@ public final class PinDesk implements AutoCloseable {
   private final HostKernel kernel;
   private final ReentrantLock lock = new ReentrantLock();
   private final ReentrantLock turn = new ReentrantLock(true);
+  private long heldNanos;
   private final TreeMap<Long, Claim> claims = new TreeMap<>();
   private final List<Quarantined> quarantine = new ArrayList<>();
   private final List<LongSupplier> copiesInFlight = new CopyOnWriteArrayList<>();
@@ -75,6 +76,21 @@ public final class PinDesk implements AutoCloseable {
   /** Held around each driver call that registers or unregisters, and the pause behind it. */
   ReentrantLock turn() {
     return turn;
+  }
+
+  /**
+   * Counts a call by who has the turn.
+   *
+   * @return how long calls took since the last pause
+   */
+  long held(long nanos) {
+    heldNanos += nanos;
+    return heldNanos;
+  }
+
+  /** Others had their pause; said by who has the turn. */
+  void rested() {
+    heldNanos = 0;
   }
 
   /**

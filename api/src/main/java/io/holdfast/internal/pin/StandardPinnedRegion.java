@@ -344,6 +344,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
     if (nanos > 0) {
       kernel.pause(nanos);
+      desk.rested();
     }
   }
 
@@ -630,8 +631,11 @@ final class StandardPinnedRegion implements PinnedMemory {
     }
     desk.turn().lock();
     try {
+      long begun = kernel.nanoTime();
       Optional<PinException> failed = unregister(one);
-      if (!last) {
+      long nanos = kernel.nanoTime() - begun;
+      // Unregistering is quick: as many calls as one may take together, then a pause.
+      if (!last && !pacer.mayGoOn(desk.held(nanos), nanos)) {
         rest();
       }
       return failed;

@@ -29,20 +29,18 @@ import org.jspecify.annotations.Nullable;
  * <p>Every slot remembers the last copy that writes it and the last that reads it, as a ticket: the
  * lane's number and the submission's number in that lane. A lane's submissions end in order, so one
  * ticket of each kind is enough: a copy waits, on the device, for the tickets that conflict with it
- * and then leaves its own. A second lane that reads a slot waits for the first lane's read, since
- * the slot has room for one reader's ticket.
+ * and leaves its own in their place. A second lane that reads a slot waits for the first lane's
+ * read, since the slot has room for one reader's ticket.
  *
- * <p>A lane examines a submission and leaves its tickets under {@link #lock}, so two lanes see the
- * slots of two submissions in the same order. Two calls of {@link #of} with one memory and equal
- * layouts give the same slots; slots of different layouts in one memory do not know of each other.
+ * <p>A lane claims the slots of a submission under {@link #lock}, so two lanes see the slots of two
+ * submissions in the same order. Two calls of {@link #of} with one memory and equal layouts give
+ * the same slots; slots of different layouts in one memory do not know of each other.
  */
 public final class HostSlots implements HostBlocks, LeaseDesk {
   private static final int LANE_SHIFT = 48;
   private static final long SEQUENCE_MASK = (1L << LANE_SHIFT) - 1;
   private static final int MOST_LANES = 1 << 15;
-  private static final int LEASE_BITS = 16;
-  private static final long LEASE_MASK = (1L << LEASE_BITS) - 1;
-  private static final long LEASED_FOR_WRITING = LEASE_MASK;
+  private static final long LEASED_FOR_WRITING = -1;
 
   /** Weak on both ends: the slots live as long as the memory, in whose tree they are enrolled. */
   private static final Map<SlotMemory, List<WeakReference<HostSlots>>> KNOWN = new WeakHashMap<>();
@@ -59,7 +57,10 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   private @Nullable CopyLane[] lanes = new CopyLane[4];
   private long[] lastSequences = new long[4];
   private int laneNumbers;
-  private long examination;
+
+  /** The tickets that the claim at hand replaced, pair by pair. */
+  private long[] replaced = new long[64];
+
   private boolean shut;
   private final Set<Lease> leases = new LinkedHashSet<>();
 
@@ -206,8 +207,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       }
       MemorySegment chunk = words.chunk(slot);
       long offset = SlotWords.offset(slot);
-      long mark = SlotWords.mark(chunk, offset);
-      long leased = mark & LEASE_MASK;
+      long leased = SlotWords.leases(chunk, offset);
       List<String> holders = new ArrayList<>();
       if (inFlight(SlotWords.writer(chunk, offset))) {
         holders.add("a store to slot " + slot);
@@ -219,13 +219,13 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         if (leased != 0) {
           holders.add(leasesOf(slot, leased));
         }
-      } else if (leased == LEASED_FOR_WRITING || leased == LEASED_FOR_WRITING - 1) {
+      } else if (leased == LEASED_FOR_WRITING) {
         holders.add(leasesOf(slot, leased));
       }
       if (!holders.isEmpty()) {
         throw new BusyException("leasing slot " + slot + " for " + access, holders);
       }
-      SlotWords.mark(chunk, offset, access == Access.WRITE ? mark | LEASED_FOR_WRITING : mark + 1);
+      SlotWords.leases(chunk, offset, access == Access.WRITE ? LEASED_FOR_WRITING : leased + 1);
       Lease lease = new Lease(this, slot, access);
       leases.add(lease);
       return lease;
@@ -276,9 +276,10 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       if (leases.remove(lease)) {
         MemorySegment chunk = words.chunk(lease.slot());
         long offset = SlotWords.offset(lease.slot());
-        long mark = SlotWords.mark(chunk, offset);
-        SlotWords.mark(
-            chunk, offset, lease.access() == Access.WRITE ? mark & ~LEASE_MASK : mark - 1);
+        SlotWords.leases(
+            chunk,
+            offset,
+            lease.access() == Access.WRITE ? 0 : SlotWords.leases(chunk, offset) - 1);
       }
     } finally {
       lock.unlock();
@@ -287,7 +288,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
 
   // ---- for copy lanes
 
-  /** Begins an examination; no other lane examines or leaves tickets until {@link #unlock}. */
+  /** Before a claim; no other lane claims slots until {@link #unlock}. */
   public void lock() {
     lock.lock();
   }
@@ -341,7 +342,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   }
 
   /**
-   * How many lanes there can be in {@link #examine}'s answer.
+   * How many lanes there can be in {@link #claim}'s answer.
    *
    * @return one more than the highest number; call under the lock
    */
@@ -350,52 +351,93 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   }
 
   /**
-   * Checks every pair's slot, and finds out for whom the copies must wait. Changes nothing that a
-   * refusal would have to take back. Call under the lock; allocates nothing when it does not
-   * refuse.
+   * Checks every pair's slot, finds out for whom the copies must wait, and leaves tickets: from the
+   * unlock on others wait for this submission. A refusal leaves everything as it was; one that
+   * comes later, under the same lock, is followed by {@link #giveUp}. Call under the lock;
+   * allocates nothing once it has seen a claim as large.
    *
    * @param copies the pairs
    * @param use WRITE for a store, READ for a load
    * @param number of the lane that asks
+   * @param sequence of the submission in that lane
    * @param waits of at least {@link #laneNumbers} zeros; afterwards per lane the submission to wait
    *     for, or 0
    * @return whether no other lane's copy still writes one of the slots
    */
-  public boolean examine(BlockCopies copies, Access use, int number, long[] waits) {
-    long readyNow = readySlots();
-    examination++;
-    boolean settled = true;
+  public boolean claim(BlockCopies copies, Access use, int number, long sequence, long[] waits) {
     int pairs = copies.pairs();
-    for (int pair = 0; pair < pairs; pair++) {
-      long slot = copies.hostSlot(pair);
-      if (slot < 0 || slot >= readyNow) {
-        throw refusal(pair, slot, readyNow);
-      }
-      MemorySegment chunk = words.chunk(slot);
-      long offset = SlotWords.offset(slot);
-      long mark = SlotWords.mark(chunk, offset);
-      long leased = mark & LEASE_MASK;
-      if (leased != 0 && (use == Access.WRITE || leased == LEASED_FOR_WRITING)) {
-        throw new BusyException(
-            (use == Access.WRITE ? "a store to" : "a load from")
-                + " slot "
-                + slot
-                + " (pair "
-                + pair
-                + ")",
-            List.of(leasesOf(slot, leased)));
-      }
-      if (use == Access.WRITE) {
-        if (mark >>> LEASE_BITS == examination) {
+    if (pairs > replaced.length) {
+      replaced = new long[Math.max(pairs, 2 * replaced.length)];
+    }
+    long ticket = (long) number << LANE_SHIFT | sequence;
+    long readyNow = readySlots();
+    boolean settled = true;
+    int pair = 0;
+    try {
+      for (; pair < pairs; pair++) {
+        long slot = copies.hostSlot(pair);
+        if (slot < 0 || slot >= readyNow) {
+          throw refusal(pair, slot, readyNow);
+        }
+        MemorySegment chunk = words.chunk(slot);
+        long offset = SlotWords.offset(slot);
+        long leased = SlotWords.leases(chunk, offset);
+        if (leased != 0 && (use == Access.WRITE || leased == LEASED_FOR_WRITING)) {
+          throw leased(pair, slot, use, leased);
+        }
+        long writer = SlotWords.writer(chunk, offset);
+        long reader = SlotWords.reader(chunk, offset);
+        settled &= !await(writer, number, waits);
+        var _ = await(reader, number, waits);
+        if (use == Access.READ) {
+          replaced[pair] = reader;
+          SlotWords.reader(chunk, offset, ticket);
+        } else if (writer == ticket) {
           throw new IllegalArgumentException(
               "pair " + pair + " stores to host slot " + slot + ", as an earlier pair does");
+        } else {
+          replaced[pair] = writer;
+          SlotWords.writer(chunk, offset, ticket);
         }
-        SlotWords.mark(chunk, offset, examination << LEASE_BITS | leased);
       }
-      settled &= !await(SlotWords.writer(chunk, offset), number, waits);
-      var _ = await(SlotWords.reader(chunk, offset), number, waits);
+    } catch (Throwable refusal) {
+      giveUp(copies, use, pair);
+      throw refusal;
     }
     return settled;
+  }
+
+  /**
+   * The claim just made comes to nothing; all tickets are as before. Call under the lock.
+   *
+   * @param copies the pairs
+   * @param use as they were claimed
+   */
+  public void giveUp(BlockCopies copies, Access use) {
+    giveUp(copies, use, copies.pairs());
+  }
+
+  private void giveUp(BlockCopies copies, Access use, int pairs) {
+    for (int pair = pairs - 1; pair >= 0; pair--) { // a slot can be read from twice
+      long slot = copies.hostSlot(pair);
+      MemorySegment chunk = words.chunk(slot);
+      if (use == Access.WRITE) {
+        SlotWords.writer(chunk, SlotWords.offset(slot), replaced[pair]);
+      } else {
+        SlotWords.reader(chunk, SlotWords.offset(slot), replaced[pair]);
+      }
+    }
+  }
+
+  private static BusyException leased(int pair, long slot, Access use, long leased) {
+    return new BusyException(
+        (use == Access.WRITE ? "a store to" : "a load from")
+            + " slot "
+            + slot
+            + " (pair "
+            + pair
+            + ")",
+        List.of(leasesOf(slot, leased)));
   }
 
   /**
@@ -436,9 +478,9 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   }
 
   /**
-   * Makes a stream wait for what {@link #examine} found. Call under the lock.
+   * Makes a stream wait for what {@link #claim} found. Call under the lock.
    *
-   * @param waits as examine left it; zeros afterwards
+   * @param waits as claim left it; zeros afterwards
    * @param port of the stream's device
    * @param stream who waits
    */
@@ -449,28 +491,6 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       CopyLane lane = lanes[other];
       if (sequence != 0 && lane != null) {
         lane.holdBack(port, stream, sequence);
-      }
-    }
-  }
-
-  /**
-   * Leaves tickets; from now on others wait for this submission. Call under the lock.
-   *
-   * @param copies the pairs
-   * @param use WRITE for a store, READ for a load
-   * @param number of the lane
-   * @param sequence of the submission in that lane
-   */
-  public void leaveTickets(BlockCopies copies, Access use, int number, long sequence) {
-    long ticket = (long) number << LANE_SHIFT | sequence;
-    int pairs = copies.pairs();
-    for (int pair = 0; pair < pairs; pair++) {
-      long slot = copies.hostSlot(pair);
-      MemorySegment chunk = words.chunk(slot);
-      if (use == Access.WRITE) {
-        SlotWords.writer(chunk, SlotWords.offset(slot), ticket);
-      } else {
-        SlotWords.reader(chunk, SlotWords.offset(slot), ticket);
       }
     }
   }

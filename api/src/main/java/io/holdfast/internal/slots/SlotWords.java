@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Three words for each slot, zero until written: who writes, who reads, and a mark with the leases.
+ * Three words for each slot, zero until written: who writes, who reads, and the leases.
  *
  * <p>The words lie off-heap in chunks that are made when one of their slots is first used, so that
  * sixteen million slots cost a table of references until then; the collector frees them with this
@@ -58,12 +58,12 @@ final class SlotWords {
     chunk.set(JAVA_LONG, offset + Long.BYTES, ticket);
   }
 
-  /** The last examination's number in the upper 48 bits, leases in the lower 16. */
-  static long mark(MemorySegment chunk, long offset) {
+  /** How many lease it for reading, or all ones where it is leased for writing. */
+  static long leases(MemorySegment chunk, long offset) {
     return chunk.get(JAVA_LONG, offset + 2L * Long.BYTES);
   }
 
-  static void mark(MemorySegment chunk, long offset, long mark) {
-    chunk.set(JAVA_LONG, offset + 2L * Long.BYTES, mark);
+  static void leases(MemorySegment chunk, long offset, long leases) {
+    chunk.set(JAVA_LONG, offset + 2L * Long.BYTES, leases);
   }
 }

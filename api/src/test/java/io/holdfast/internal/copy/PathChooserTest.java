@@ -64,9 +64,16 @@ class PathChooserTest {
     return StandardRoute.open(core, blocks, HostSlots.of(pinned, host), options, profile);
   }
 
-  /** The aim for hardware, on the model: never more than a twentieth below the best single path. */
+  /**
+   * The aim for hardware, on the model: never more than a twentieth below the best single path, at
+   * sizes that were measured, between them and beyond.
+   */
   @ParameterizedTest
-  @ValueSource(longs = {1, 4, 16, 64, 144, 256, 1024, 4096})
+  @ValueSource(
+      longs = {
+        1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320,
+        384, 448, 512, 640, 768, 896, 1024, 1536, 2048, 3072, 4096, 6144
+      })
   void theChoiceIsWithinATwentiethOfTheBestPath(long kib) {
     ModelPort port = new ModelPort();
     CoreDevice core = FakeDriver.open(port);
@@ -90,7 +97,7 @@ class PathChooserTest {
               ModelPort.nanos(
                   WAYS.indexOf(decision.path()), store, decision.descriptors(), kib * 1024.0);
           assertTrue(
-              chosen <= 1.06 * best, // a twentieth, and what interpolation costs
+              chosen <= 1.05 * best,
               "%s of %d blocks of %d KiB: %.0f ns by %s, %.0f at best"
                   .formatted(direction, blocks, kib, chosen, decision, best));
         }

@@ -3,6 +3,7 @@ package io.holdfast.internal.copy;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.CopyException;
@@ -137,6 +138,33 @@ class PathsTest {
 
       assertEquals(3, failure.pair().orElseThrow());
       assertEquals(2 * 16, failure.descriptor().orElseThrow().bytes());
+    }
+  }
+
+  @Test
+  void aKernelsFirstLaunchesAreShortSoThatTheDeviceBeginsEarly() {
+    BlockLayout layout = BlockShape.of(1, 16).layerMajor(12_000);
+    FakePort port = new FakePort();
+    port.hasKernel = true;
+    try (Rig rig = new Rig(port, layout, layout)) {
+      CopyRoute route = rig.route(CopyOptions.auto().path(CopyPath.KERNEL));
+      BlockCopies copies = BlockCopies.withCapacity(6_000);
+      for (int pair = 0; pair < 6_000; pair++) {
+        copies.add(2L * pair, 2L * (5_999 - pair));
+      }
+
+      var decision = route.explain(copies, CopyRoute.Direction.STORE);
+      var stored = route.store(copies, Order.unordered());
+      port.run();
+
+      assertTrue(stored.isDone());
+      assertEquals(
+          List.of(512L, 512L, 1_024L, 2_048L, 1_904L),
+          port.calls.stream().map(FakePort.Call::rows).toList());
+      assertEquals(5, decision.driverCalls());
+      assertEquals(6_000, decision.descriptors());
+      assertArrayEquals(rig.onDevice(0, 0), rig.onHost(0, 11_998));
+      assertArrayEquals(rig.onDevice(0, 11_998), rig.onHost(0, 0));
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.internal.copy;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -12,6 +13,9 @@ import io.holdfast.copy.CopyPath;
 import io.holdfast.copy.CopyRoute;
 import io.holdfast.copy.CopyRoute.Direction;
 import io.holdfast.device.DeviceBlocks;
+import io.holdfast.device.DeviceEvent;
+import io.holdfast.device.DeviceInfo;
+import io.holdfast.device.DevicePlane;
 import io.holdfast.device.Order;
 import io.holdfast.error.UnsupportedException;
 import io.holdfast.internal.Segment;
@@ -19,10 +23,13 @@ import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.pin.NotReadyException;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is refused, by which index, and that nothing was submitted then. */
 class RefusalTest {
@@ -98,17 +105,97 @@ class RefusalTest {
     }
   }
 
-  @Test
-  void manyScatteredDeviceBlocksAreToldApart() {
+  /** With one bit for each block, and with a table where there are too many blocks for that. */
+  @ParameterizedTest
+  @ValueSource(longs = {3L * 10_000, DeviceBlockSet.MOST_BITS + 1})
+  void manyScatteredDeviceBlocksAreToldApart(long count) {
     DeviceBlockSet seen = new DeviceBlockSet();
     for (int use = 0; use < 3; use++) {
-      seen.begin(10_000);
-      for (long block = 0; block < 10_000; block++) {
-        assertTrue(seen.add(block * 1_000_003));
+      BlockCopies copies = BlockCopies.withCapacity(0);
+      for (long pair = 0; pair < 10_000; pair++) {
+        copies.add(pair * 7_919 % 29_989, 0);
       }
-      for (long block = 0; block < 10_000; block++) {
-        assertFalse(seen.add(block * 1_000_003));
-      }
+      assertEquals(-1, seen.firstTwice(copies, count));
+      copies.add(5L * 7_919 % 29_989, 0).add(29_990, 0);
+      assertEquals(10_000, seen.firstTwice(copies, count));
+    }
+  }
+
+  /** A refusal that comes after the slots were claimed leaves no ticket behind. */
+  @Test
+  void aRefusalBehindTheClaimLeavesTheSlotsAsTheyWere() {
+    try (Rig rig = Rig.of(LAYOUT, LAYOUT)) {
+      CopyRoute route = rig.route();
+      DeviceEvent neverRecorded = rig.core.newEvent();
+      var inFlight = route.store(BlockCopies.device(1).host(1), Order.unordered());
+      BlockCopies copies = BlockCopies.device(2, 3, 4).host(0, 1, 2);
+      assertThrows(
+          IllegalStateException.class, () -> route.store(copies, Order.after(neverRecorded)));
+      assertThrows(
+          IllegalStateException.class,
+          () -> route.load(copies, Order.after(neverRecorded).untilDone()));
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> route.store(BlockCopies.device(2, 3, 4).host(0, 2, 0), Order.unordered()));
+      assertTrue(rig.slots.isIdle(0));
+      assertTrue(rig.slots.isIdle(2));
+      assertFalse(rig.slots.isIdle(1)); // the one in flight
+      rig.port.run();
+      assertTrue(inFlight.isDone());
+      assertTrue(rig.slots.isIdle(1));
+    }
+  }
+
+  /** Blocks that are committed while a submission is on its way are there for the next one. */
+  @Test
+  void blocksThatComeBetweenAreNotCopiedSilently() {
+    try (Rig rig = Rig.of(LAYOUT, LAYOUT)) {
+      Growing growing = new Growing(rig.blocks);
+      CopyRoute route = rig.core.copyEngine().route(growing, rig.slots, CopyOptions.auto());
+      growing.answers.add(0L); // asked once more, it says sixteen
+
+      IndexOutOfBoundsException refused =
+          assertThrows(
+              IndexOutOfBoundsException.class,
+              () -> route.store(BlockCopies.device(3).host(3), Order.unordered()));
+
+      assertEquals("pair 0 names device block 3 of 0", refused.getMessage());
+      assertUntouched(rig);
+      var stored = route.store(BlockCopies.device(3).host(3), Order.unordered());
+      rig.port.run();
+      assertTrue(stored.isDone());
+      assertArrayEquals(rig.onDevice(0, 3), rig.onHost(0, 3));
+    }
+  }
+
+  /** Device blocks that are none at first, then as the test says. */
+  private static final class Growing implements DeviceBlocks {
+    private final DeviceBlocks all;
+    private final Queue<Long> answers = new ArrayDeque<>(List.of(0L));
+
+    Growing(DeviceBlocks all) {
+      this.all = all;
+    }
+
+    @Override
+    public DeviceInfo device() {
+      return all.device();
+    }
+
+    @Override
+    public BlockShape shape() {
+      return all.shape();
+    }
+
+    @Override
+    public long count() {
+      Long answer = answers.poll();
+      return answer == null ? all.count() : answer;
+    }
+
+    @Override
+    public DevicePlane plane(int part) {
+      return all.plane(part);
     }
   }
 

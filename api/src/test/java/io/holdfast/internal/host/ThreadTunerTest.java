@@ -171,7 +171,7 @@ class ThreadTunerTest {
   }
 
   /** A way in which speed can depend on the number of threads. */
-  private record Shape(String name, IntToDoubleFunction speed) {
+  record Shape(String name, IntToDoubleFunction speed) {
     @Override
     public String toString() {
       return name;

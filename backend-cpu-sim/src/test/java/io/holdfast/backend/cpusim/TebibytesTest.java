@@ -16,15 +16,54 @@ import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.layout.Plane;
 import io.holdfast.pool.HostPool;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A pool larger than any laptop's memory. */
+/** A pool larger than any laptop's memory, under a small heap. */
 class TebibytesTest {
   private static final long BLOCK = 1L << 20;
 
   @Test
-  void aPoolOfFourTebibytesOpensPinsCopiesAtItsEndsAndCloses() {
+  void aPoolOfFourTebibytesOpensPinsCopiesAtItsEndsAndClosesIn256MibOfHeap() throws Exception {
+    Process child =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx256m",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                String.join(
+                    ":",
+                    System.getProperty("java.class.path"),
+                    System.getProperty("jdk.module.path", ""), // where tests run inside the module
+                    Path.of("target", "test-classes").toAbsolutePath().toString()),
+                Child.class.getName())
+            .redirectErrorStream(true)
+            .start();
+    String words;
+    try (var output = child.inputReader()) {
+      words = String.join("\n", output.lines().toList());
+    }
+
+    assertEquals(0, child.waitFor(), words);
+    System.out.println(words); // how long it took, for people
+  }
+
+  /** What runs there. */
+  static final class Child {
+    private Child() {}
+
+    public static void main(String[] arguments) {
+      long begun = System.nanoTime();
+      openCopyAndClose();
+      System.out.printf(
+          "a pool of 4 TiB, from its machine to its end: %d ms%n",
+          TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+    }
+  }
+
+  private static void openCopyAndClose() {
     long slots = (4L << 40) / BLOCK;
     try (SimMachine machine =
             SimMachine.builder()

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -173,7 +172,7 @@ final class SimulatedLibcuda implements AutoCloseable {
         throw new UncheckedIOException(unwritable);
       }
       Path script = NativeShim.hiding(into, names);
-      Optional.of(script).ifPresent(made -> made.toFile().deleteOnExit());
+      script.toFile().deleteOnExit();
       return script;
     }
   }

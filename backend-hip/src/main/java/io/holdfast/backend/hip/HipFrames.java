@@ -44,7 +44,8 @@ final class HipFrames {
     if (code != 0) {
       int _ = hip.hipGetLastError();
       frame.giveBack();
-      throw HipErrors.failure(hip, "hipSetDevice(" + device + ")", code);
+      String call = device == HipFrame.ANY_DEVICE ? "hipGetDevice" : "hipSetDevice(" + device + ")";
+      throw HipErrors.failure(hip, call, code);
     }
     return frame;
   }

@@ -42,7 +42,7 @@ final class HipProbeTest {
   private final Set<String> forbidden = new HashSet<>();
 
   @Test
-  void withoutLibraryAndNodeTheRuntimeIsToBeInstalled() {
+  void b52_withoutLibraryAndNodeTheRuntimeIsToBeInstalled() {
     properties.put("holdfast.hip.library", machine.resolve("libamdhip64.so.7").toString());
 
     Unavailable why = probe();

@@ -180,7 +180,10 @@ final class HipRandomChecks {
       }
     }
     paths.add(Optional.empty());
-    report.info("engine", "paths and by measurement", paths);
+    report.info(
+        "engine",
+        "paths",
+        paths.stream().map(path -> path.map(Enum::name).orElse("by measurement")).toList());
     for (Optional<CopyPath> path : paths) {
       engine(device, path, Math.ceilDiv(batches, paths.size()));
     }

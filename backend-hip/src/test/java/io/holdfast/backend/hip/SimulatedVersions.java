@@ -1,0 +1,41 @@
+package io.holdfast.backend.hip;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.holdfast.Backend;
+import io.holdfast.backend.cpusim.driver.Personalities;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Backends over simulated runtimes for a kit that opens many, and what became of each. */
+final class SimulatedVersions {
+  private final List<SimulatedRuntime> opened = new CopyOnWriteArrayList<>();
+
+  /** A new runtime of that version, and the whole backend over it. */
+  Backend open(String version) {
+    try {
+      Path folder = Files.createTempDirectory("holdfast-hip-");
+      SimulatedRuntime runtime = new SimulatedRuntime(folder, Personalities.named(version), 2);
+      opened.add(runtime);
+      runtime.file().toFile().deleteOnExit();
+      folder.toFile().deleteOnExit();
+      return runtime.backendWithoutKernels();
+    } catch (IOException unwritable) {
+      throw new UncheckedIOException(unwritable);
+    }
+  }
+
+  /** Nothing is left in any of them. */
+  void close() {
+    for (SimulatedRuntime runtime : opened) {
+      String audit = runtime.audit().toString();
+      runtime.close();
+      assertEquals("nothing leaked", audit);
+    }
+    opened.clear();
+  }
+}

@@ -1,0 +1,202 @@
+package io.holdfast.conformance;
+
+import static io.holdfast.device.Order.after;
+import static io.holdfast.device.Order.unordered;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.holdfast.Device;
+import io.holdfast.conformance.tap.Call;
+import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.Completion;
+import io.holdfast.device.DeviceAllocation;
+import io.holdfast.device.DeviceBlocks;
+import io.holdfast.device.DeviceEvent;
+import io.holdfast.device.DeviceStream;
+import io.holdfast.host.HostRequest;
+import io.holdfast.pin.HostBlocks.Access;
+import io.holdfast.pool.HostPool;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Threads, virtual ones above all. */
+abstract class ThreadRules extends Rules {
+  /** Calls that can take longer than some microseconds. */
+  private static final String[] BLOCKING = {
+    "DevicePort.register",
+    "DevicePort.unregister",
+    "DevicePort.allocate",
+    "DevicePort.free",
+    "DevicePort.awaitStream",
+    "DevicePort.awaitEvent",
+    "AcceleratorDriver.open",
+    "HostAllocationPort.allocate",
+    "HostAllocationPort.free"
+  };
+
+  ThreadRules(Conformance kit) {
+    super(kit);
+  }
+
+  @Test
+  @Covers(Rule.THR_01)
+  final void thr01_many_virtual_threads_copy_at_once() {
+    int threads = 32;
+    AtomicInteger done = new AtomicInteger();
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    withPool(
+        threads,
+        2L * threads,
+        pool -> {
+          List<Thread> all = new ArrayList<>();
+          for (int i = 0; i < threads; i++) {
+            int mine = i;
+            all.add(
+                Thread.ofVirtual()
+                    .start(
+                        () -> {
+                          try {
+                            for (int round = 0; round < 5; round++) {
+                              write(pool, mine, 31L * mine + round);
+                              Completion there =
+                                  pool.load(BlockCopies.device(mine).host(mine), unordered());
+                              pool.store(
+                                      BlockCopies.device(mine).host(threads + mine), after(there))
+                                  .await();
+                              check(pool, threads + mine, 31L * mine + round);
+                            }
+                            done.incrementAndGet();
+                          } catch (Throwable failure) {
+                            failures.add(failure);
+                          }
+                        }));
+          }
+          for (Thread one : all) {
+            join(one);
+          }
+        });
+    assertEquals(List.of(), failures);
+    assertEquals(threads, done.get());
+  }
+
+  @Test
+  @Covers(Rule.THR_02)
+  final void thr02_a_virtual_thread_that_waits_holds_no_carrier() {
+    int waiting = 4 * Runtime.getRuntime().availableProcessors();
+    withPool(
+        waiting,
+        waiting,
+        pool -> {
+          pool.store(BlockCopies.device(0).host(0), unordered()).await();
+          List<Thread> all = new ArrayList<>();
+          AtomicInteger submitted = new AtomicInteger();
+          AtomicInteger finished = new AtomicInteger();
+          try (CopyRules.Held held = new CopyRules.Held(tap)) {
+            for (int i = 0; i < waiting; i++) {
+              int mine = i;
+              all.add(
+                  Thread.ofVirtual()
+                      .start(
+                          () -> {
+                            Completion done =
+                                pool.store(BlockCopies.device(mine).host(mine), unordered());
+                            submitted.incrementAndGet();
+                            done.await();
+                            finished.incrementAndGet();
+                          }));
+            }
+            until(() -> submitted.get() == waiting, "waiting threads kept others from submitting");
+            until(
+                () -> all.stream().allMatch(one -> one.getState() != Thread.State.RUNNABLE),
+                "threads that wait do not park");
+            CountDownLatch another = new CountDownLatch(1);
+            all.add(Thread.ofVirtual().start(another::countDown));
+            await(another, "no carrier was free for another virtual thread");
+            assertEquals(0, finished.get());
+            held.release();
+            for (Thread one : all) {
+              join(one);
+            }
+          }
+          assertEquals(waiting, finished.get());
+        });
+  }
+
+  @Test
+  @Covers(Rule.THR_03)
+  final void thr03_calls_that_can_block_run_on_platform_threads() {
+    tap.forget();
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    Thread virtual =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try (Device second = backend.open(0);
+                      DeviceAllocation on = second.memory().allocate(4 * SHAPE.bytes());
+                      HostPool pool =
+                          HostPool.open(
+                              second,
+                              DeviceBlocks.of(on.segment(), SHAPE.blockMajor(4)),
+                              HostRequest.ofBytes(4 * SHAPE.bytes()));
+                      DeviceStream stream = second.newStream()) {
+                    pool.store(BlockCopies.device(0).host(0), after(stream)).await();
+                    stream.await();
+                  } catch (Throwable failure) {
+                    failures.add(failure);
+                  }
+                });
+    join(virtual);
+    assertEquals(List.of(), failures);
+    int seen = 0;
+    for (Call call : tap.calls(BLOCKING)) {
+      seen++;
+      assertFalse(call.thread().isVirtual(), "made on a virtual thread: " + call);
+    }
+    for (Call call : tap.calls("HostKernel.advise")) {
+      assertFalse(call.thread().isVirtual(), "made on a virtual thread: " + call);
+    }
+    assertTrue(seen >= 5, "hardly a call was seen: " + seen);
+  }
+
+  @Test
+  @Covers(Rule.THR_04)
+  final void thr04_things_may_be_closed_by_another_thread() {
+    DeviceAllocation on = device.memory().allocate(4 * SHAPE.bytes());
+    HostPool pool =
+        HostPool.open(
+            device,
+            DeviceBlocks.of(on.segment(), SHAPE.blockMajor(4)),
+            HostRequest.ofBytes(4 * SHAPE.bytes()));
+    DeviceStream stream = device.newStream();
+    DeviceEvent event = device.newEvent().record(stream);
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    List<Thread> closers = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      closers.add(
+          (i % 2 == 0 ? Thread.ofPlatform() : Thread.ofVirtual())
+              .start(
+                  () -> {
+                    try {
+                      event.close();
+                      stream.close();
+                      pool.close();
+                      on.close();
+                    } catch (Throwable failure) {
+                      failures.add(failure);
+                    }
+                  }));
+    }
+    closers.forEach(Rules::join);
+    assertEquals(List.of(), failures);
+    assertEquals(0, tap.held("stream") + tap.held("event"), "own streams of the pool included");
+    assertEquals(Map.of(), tap.registered());
+    assertThrows(IllegalStateException.class, () -> pool.lease(0, Access.READ));
+  }
+}

@@ -1,0 +1,151 @@
+package io.holdfast.conformance.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.conformance.Quarantine;
+import io.holdfast.conformance.Rule;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ConformanceCommandTest {
+  @TempDir private Path folder;
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... arguments) {
+    return Main.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+  }
+
+  @AfterEach
+  void forgetWhatTheCommandSet() {
+    System.clearProperty("holdfast.conformance.backend");
+    System.clearProperty("holdfast.conformance.quarantine");
+  }
+
+  private JsonNode report(Path where) throws IOException {
+    return Json.MAPPER.readTree(Files.readString(where.resolve("report.json")));
+  }
+
+  @Test
+  void a_report_lists_every_rule_in_four_forms() throws IOException {
+    Path report = folder.resolve("report");
+    int code =
+        run("--backend", "cpu-sim", "--rule", "MAP-03,DEV-02", "--report", report.toString());
+
+    assertEquals(0, code, err.toString());
+    JsonNode json = report(report);
+    assertEquals(Rule.values().length, json.path("rules").size());
+    assertEquals("PASSED", json.path("rules").path("MAP-03").asText());
+    assertEquals("PASSED", json.path("rules").path("DEV-02").asText());
+    assertEquals("NOT_RUN", json.path("rules").path("REG-01").asText());
+    assertEquals("UNTESTED", json.path("rules").path("EVT-01").asText());
+    assertEquals(2, json.path("executed").asInt());
+    assertEquals("cpu-sim", json.path("host").path("backend").asText());
+    assertTrue(json.path("host").path("declaration").asText().matches("[0-9a-f]{16}"));
+    assertFalse(json.path("declaration").isEmpty());
+    assertTrue(
+        Files.readString(report.resolve("report.md")).contains("| MAP-03 | MUST | PASSED |"));
+    String page = Files.readString(report.resolve("report.html"));
+    assertTrue(page.startsWith("<!doctype html>") && page.endsWith("</html>\n"));
+    assertFalse(page.contains("http://") || page.contains("src="), "the page needs other files");
+    try (var xml = Files.walk(report.resolve("junit"))) {
+      List<Path> files = xml.filter(Files::isRegularFile).toList();
+      assertEquals(1, files.size());
+      assertTrue(Files.readString(files.getFirst()).contains("dev02_"));
+    }
+    assertTrue(out.toString().contains("2 tests run now, 2 in the report"), out.toString());
+  }
+
+  @Test
+  void parts_come_together_and_a_stopped_run_goes_on() throws IOException {
+    String report = folder.resolve("parts").toString();
+    String[] rules = {"--backend", "cpu-sim", "--rule", "MAP-03,DEV-02,DEV-05", "--report", report};
+    assertEquals(0, run(with(rules, "--part", "1/2")), err.toString());
+    int first = report(Path.of(report)).path("executed").asInt();
+    assertEquals(0, run(with(rules, "--part", "2/2")), err.toString());
+    assertEquals(3, report(Path.of(report)).path("executed").asInt());
+    assertTrue(first == 1 || first == 2, "a part is all of it: " + first);
+
+    Path results = Path.of(report, "results.jsonl");
+    List<String> lines = Files.readAllLines(results);
+    assertEquals(4, lines.size());
+    Files.write(results, lines.subList(0, 3));
+    Files.writeString(results, "{\"test\":\"cut sho", StandardOpenOption.APPEND);
+    assertEquals(0, run(with(rules, "--resume")), err.toString());
+    assertTrue(out.toString().contains("1 tests run now, 3 in the report"), out.toString());
+  }
+
+  private static String[] with(String[] some, String... more) {
+    String[] all = Arrays.copyOf(some, some.length + more.length);
+    System.arraycopy(more, 0, all, some.length, more.length);
+    return all;
+  }
+
+  @Test
+  void two_reports_are_compared_rule_by_rule() {
+    String one = folder.resolve("one").toString();
+    String other = folder.resolve("other").toString();
+    run("--backend", "cpu-sim", "--rule", "MAP-03", "--report", one);
+    run("--backend", "cpu-sim", "--rule", "DEV-02", "--report", other);
+
+    assertEquals(0, run("compare", one, one));
+    assertEquals(1, run("compare", one, other));
+    assertTrue(out.toString().contains("MAP-03: PASSED -> NOT_RUN"), out.toString());
+    assertTrue(out.toString().contains("DEV-02: NOT_RUN -> PASSED"), out.toString());
+    assertEquals(2, run("compare", one, folder.resolve("nothing").toString()));
+  }
+
+  @Test
+  void what_makes_no_sense_is_a_usage_error() {
+    assertEquals(2, run());
+    assertEquals(2, run("--backend", "cpu-sim", "--part", "3/2"));
+    assertEquals(2, run("--backend", "cpu-sim", "--part", "0/2"));
+    assertEquals(2, run("--backend", "cpu-sim", "--rule", "NO-99"));
+    assertEquals(2, run("--backend", "cpu-sim", "--profile", "NONE"));
+    assertEquals(2, run("--backend", "cpu-sim", "--backend-path", folder.resolve("x").toString()));
+    assertEquals(1, run("--backend", "nobody-has-this"));
+    assertTrue(err.toString().contains("nobody-has-this"), err.toString());
+  }
+
+  @Test
+  void what_this_host_cannot_show_is_a_skip_and_under_strict_a_failure() throws IOException {
+    String report = folder.resolve("skips").toString();
+    String[] rule = {"--backend", "cpu-sim", "--rule", "STR-09", "--report", report};
+    assertEquals(0, run(rule), err.toString());
+    JsonNode told = report(Path.of(report));
+    assertEquals("SKIPPED", told.path("rules").path("STR-09").asText());
+    assertTrue(told.path("tests").get(0).path("reason").asText().contains("an engine"));
+    assertEquals(1, run(with(rule, "--strict")));
+    assertEquals("FAILED", report(Path.of(report)).path("rules").path("STR-09").asText());
+  }
+
+  @Test
+  void the_catalogue_is_printed_without_a_backend() {
+    assertEquals(0, run("--catalogue"));
+    assertTrue(out.toString().contains("| REG-03 | MUST |"));
+  }
+
+  @Test
+  void a_quarantine_needs_an_issue_and_a_day() {
+    LocalDate today = LocalDate.now(ZoneOffset.UTC);
+    assertEquals(today, Quarantine.parse("REG-03 https://issues.example/1 " + today).until());
+    for (String wrong : List.of("REG-03", "REG-03 issue", "XXX-99 issue " + today, "REG-03 a b")) {
+      assertThrows(RuntimeException.class, () -> Quarantine.parse(wrong), wrong);
+    }
+  }
+}
