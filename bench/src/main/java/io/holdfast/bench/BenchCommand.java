@@ -18,6 +18,7 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.device.DeviceInfo;
 import io.holdfast.host.PageKind;
 import java.io.File;
