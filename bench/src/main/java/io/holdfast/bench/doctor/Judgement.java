@@ -103,7 +103,8 @@ record Judgement(
       }
       return binding.isEmpty();
     } catch (UnsupportedException cannot) {
-      refusals.putIfAbsent(cannot.getMessage(), new Refusal(cannot.getMessage(), cannot.remedy()));
+      String why = String.valueOf(cannot.getMessage()); // typed errors always have one
+      refusals.putIfAbsent(why, new Refusal(why, cannot.remedy()));
       return false;
     }
   }
