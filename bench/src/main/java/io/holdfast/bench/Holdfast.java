@@ -6,6 +6,7 @@ import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.bench.tool.RefusedException;
 import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
