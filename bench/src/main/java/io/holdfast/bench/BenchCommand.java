@@ -111,6 +111,8 @@ final class BenchCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Console console = new Console(spec.commandLine().getOut(), spec.commandLine().getErr());
+    double budget = budgetSeconds();
+    Share share = share();
     Facts facts = new Facts(Path.of("/"));
     Target target;
     ObjectNode machine = facts.read();
@@ -123,7 +125,7 @@ final class BenchCommand implements Callable<Integer> {
       list(console, plan);
       return ExitCode.OK;
     }
-    Plan wanted = part(plan);
+    Plan wanted = part(plan, share);
     RunFolder folder = new RunFolder(out);
     BenchRun run =
         new BenchRun(
@@ -131,7 +133,6 @@ final class BenchCommand implements Callable<Integer> {
             target,
             VersionText.version(),
             Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
-    double budget = budgetSeconds();
     try (Interruption _ = new Interruption(run::stop)) {
       run.machine(machine);
       BenchRun.Outcome outcome = run.go(wanted, budget, console::note);
@@ -225,16 +226,24 @@ final class BenchCommand implements Callable<Integer> {
     };
   }
 
-  private Plan part(Plan plan) {
-    if (part == null) {
-      return plan;
-    }
-    Matcher form = PART.matcher(part);
+  /** Which part of how many. */
+  private record Share(int which, int parts) {}
+
+  private Share share() {
+    Matcher form = PART.matcher(part == null ? "1/1" : part);
     int which = form.matches() ? Integer.parseInt(form.group(1)) : 0;
     int parts = form.matches() ? Integer.parseInt(form.group(2)) : 0;
     if (which < 1 || which > parts) {
       throw usage("--part must be K/N with K from 1 to N, for example 1/3, not " + part);
     }
+    return new Share(which, parts);
+  }
+
+  private Plan part(Plan plan, Share share) {
+    if (part == null) {
+      return plan;
+    }
+    int parts = share.parts();
     if (plan.longestPart(parts) > Plan.PART_SECONDS) {
       throw usage(
           "a part of "
@@ -244,7 +253,7 @@ final class BenchCommand implements Callable<Integer> {
               + ", more than 8 minutes; let there be at least "
               + plan.leastParts());
     }
-    return plan.part(which, parts);
+    return plan.part(share.which(), parts);
   }
 
   private double budgetSeconds() {

@@ -1,6 +1,7 @@
 package io.holdfast.bench;
 
 import io.holdfast.BackendUnavailableException;
+import io.holdfast.bench.experiment.Experiments;
 import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
@@ -33,6 +34,7 @@ import picocli.CommandLine.Spec;
       BenchCommand.class,
       ReportCommand.class,
       DoctorCommand.class,
+      Experiments.class,
       HelpCommand.class
     },
     exitCodeListHeading = "%nExit codes:%n",

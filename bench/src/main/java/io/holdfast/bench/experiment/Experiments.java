@@ -75,6 +75,7 @@ public final class Experiments implements Callable<Integer> {
     known.put("ranks", RanksExperiment::new);
     known.put("probe", ProbeExperiment::new);
     known.put("capture", CaptureExperiment::new);
+    known.put("submission", SubmissionExperiment::new);
     known.put("copies", CopiesExperiment::new);
     known.put("kill", KillExperiment::new);
     known.put("soak", SoakExperiment::new);

@@ -99,7 +99,8 @@ final class KillExperiment implements Experiment {
             Integer.toString(bench.settings().ordinal()),
             Workbench.name(pages),
             Long.toString(bytes),
-            Long.toString(bench.settings().size("deviceBytes", 4L << 30, 16L << 20))));
+            Long.toString(bench.settings().size("deviceBytes", 4L << 30, 16L << 20)),
+            bench.tools().neighbourLibrary().toString()));
   }
 
   /** Seconds from death until all is back. */

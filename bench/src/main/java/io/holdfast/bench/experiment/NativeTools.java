@@ -14,9 +14,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** The yardsticks' sources, compiled on this machine into a folder of their own. */
-final class NativeTools {
+public final class NativeTools {
   /** System property: a folder with the sources, instead of those in the jar. */
-  static final String SOURCES_PROPERTY = "holdfast.yardstick.sources";
+  public static final String SOURCES_PROPERTY = "holdfast.yardstick.sources";
 
   private static final String RESOURCES = "/io/holdfast/bench/yardstick/";
   private static final List<String> SOURCES =
@@ -26,6 +26,7 @@ final class NativeTools {
           "neighbour.h",
           "neighbour.c",
           "yardstick.c",
+          "noop_libcuda.c",
           "copy_kernel.cu",
           "torch_pin.py");
   private static final List<String> FLAGS = List.of("-std=gnu11", "-O2", "-pthread");
@@ -40,9 +41,9 @@ final class NativeTools {
   /**
    * Unpacks the sources.
    *
-   * @throws RefusedException where there is no C compiler
+   * @return the tools, not compiled yet
    */
-  static NativeTools unpack() {
+  public static NativeTools unpack() {
     try {
       Path folder = Files.createTempDirectory("holdfast-yardstick-");
       folder.toFile().deleteOnExit();
@@ -72,6 +73,16 @@ final class NativeTools {
     return inside;
   }
 
+  /**
+   * A CUDA driver that does nothing, for what Holdfast itself spends on a call.
+   *
+   * @return the library
+   * @throws RefusedException where there is no C compiler
+   */
+  public Path noopDriver() {
+    return compiled("libcuda.so.1", List.of("noop_libcuda.c"), List.of("-shared", "-fPIC"));
+  }
+
   /** The C program. */
   LineProcess yardstick(int ordinal) {
     Path program = compiled("yardstick", List.of("yardstick.c", "neighbour.c"), List.of());
@@ -79,10 +90,14 @@ final class NativeTools {
         "the C yardstick", List.of(program.toString(), Integer.toString(ordinal)));
   }
 
-  /** The library with an engine's other threads. */
+  /** The library with an engine's other threads, loaded. */
   Neighbour neighbour(int ordinal) {
-    Path library = compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
-    return Neighbour.open(library, ordinal);
+    return Neighbour.open(neighbourLibrary(), ordinal);
+  }
+
+  /** The library with an engine's other threads. */
+  Path neighbourLibrary() {
+    return compiled("libneighbour.so", List.of("neighbour.c"), List.of("-shared", "-fPIC"));
   }
 
   /** The kernels as PTX, where nvcc is. */

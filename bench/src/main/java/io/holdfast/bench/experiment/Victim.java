@@ -6,6 +6,7 @@ import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
 import io.holdfast.bench.PageOption;
+import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.soak.Pattern;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.device.DeviceAllocation;
@@ -21,6 +22,7 @@ import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -56,8 +58,10 @@ final class Victim {
   private final boolean byException;
   private final String backendId;
   private final int ordinal;
+  private final Path library;
 
-  private Victim(Moment moment, boolean byException, String backendId, int ordinal) {
+  private Victim(Moment moment, boolean byException, String backendId, int ordinal, Path library) {
+    this.library = library;
     this.moment = moment;
     this.byException = byException;
     this.backendId = backendId;
@@ -68,15 +72,19 @@ final class Victim {
    * Lives and dies.
    *
    * @param arguments moment, whether it dies of an exception, backend, ordinal, pages, bytes of the
-   *     pool, bytes of device memory
+   *     pool, bytes of device memory, the library that forks
    */
   public static void main(String[] arguments) {
+    if (System.getProperty(Forker.MECHANISM) == null) { // read once, before the first child
+      System.setProperty(Forker.MECHANISM, "FORK");
+    }
     Victim victim =
         new Victim(
             Moment.valueOf(arguments[0]),
             Boolean.parseBoolean(arguments[1]),
             arguments[2],
-            Integer.parseInt(arguments[3]));
+            Integer.parseInt(arguments[3]),
+            Path.of(arguments[7]));
     HostRequest request =
         HostRequest.ofBytes(Long.parseLong(arguments[5]))
             .pages(new PageOption().convert(arguments[4]))
@@ -118,7 +126,7 @@ final class Victim {
       }
       case FORKED -> {
         pool.ready().join();
-        int alive = NativeTools.unpack().neighbour(-1).startSleepers(CHILDREN, CHILD_SECONDS);
+        int alive = Neighbour.open(library, -1).startSleepers(CHILDREN, CHILD_SECONDS);
         dies("forked " + alive);
       }
       case EXECUTED -> {

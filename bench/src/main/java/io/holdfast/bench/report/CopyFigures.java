@@ -124,7 +124,7 @@ final class CopyFigures {
         sizes.addAll(rates.keySet());
         chart.add(new Series(name(run, path), i, path, Role.OURS, points(rates)));
       }
-      for (String path : PATHS) {
+      for (String path : runs.size() == 1 ? PATHS : List.<String>of()) { // else it is a thicket
         Map<Double, Spread> rates = experiment(run, "c", path, direction);
         chart.add(new Series(name(run, "C " + path), i, path, Role.YARDSTICK, points(rates)));
       }

@@ -48,7 +48,7 @@ public final class BenchRun {
     this.run = folder.run().orElseGet(() -> Console.json().createObjectNode());
     this.jmh = folder.jmh();
     JsonNode wanted = describe(target);
-    if (run.has("target") && !run.path("target").equals(wanted)) {
+    if (run.has("target") && !run.path("target").toString().equals(wanted.toString())) {
       throw new RefusedException(
           "the folder holds a run of another target, "
               + run.path("target")

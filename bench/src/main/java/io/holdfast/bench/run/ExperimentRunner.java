@@ -2,6 +2,7 @@ package io.holdfast.bench.run;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.bench.experiment.Experiments;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
 import java.io.BufferedReader;
@@ -15,8 +16,6 @@ import java.util.List;
 
 /** Runs one experiment in a process of its own and keeps the lines of JSON that it writes. */
 public final class ExperimentRunner {
-  private static final String MAIN = "io.holdfast.bench.experiment.Experiments";
-
   private final Path log;
   private final String backend;
   private final List<String> moreFlags;
@@ -34,10 +33,6 @@ public final class ExperimentRunner {
     this.moreFlags = List.copyOf(moreFlags);
   }
 
-  static boolean areThere() {
-    return ExperimentRunner.class.getResource("/" + MAIN.replace('.', '/') + ".class") != null;
-  }
-
   /**
    * Runs it, and waits.
    *
@@ -52,7 +47,7 @@ public final class ExperimentRunner {
     command.addAll(moreFlags);
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
-    command.add(MAIN);
+    command.add(Experiments.class.getName());
     command.addAll(item.arguments());
     command.addAll(List.of("--backend", backend));
     List<ObjectNode> lines = new ArrayList<>();

@@ -18,6 +18,8 @@ public record Plan(List<Item> items) {
 
   private static final double PROCESS_SECONDS = 1.5; // a JVM starts, opens a device and closes it
   private static final List<String> PATHS = List.of("AUTO", "LOOP", "BATCH", "KERNEL");
+  private static final List<String> QUICK_PATHS =
+      List.of("AUTO", "BATCH"); // the experiment has all
   private static final List<String> DIRECTIONS = List.of("STORE", "LOAD");
 
   /** Keeps a copy. */
@@ -113,7 +115,7 @@ public record Plan(List<Item> items) {
     List<Integer> blocks =
         target.full() ? List.of(1, 4, 16, 64, 144, 256, 1024, 4096) : List.of(4, 64, 1024);
     int batchMib = target.full() && !target.simulated() ? 256 : 16;
-    for (String path : PATHS) {
+    for (String path : target.full() ? PATHS : QUICK_PATHS) {
       for (String direction : DIRECTIONS) {
         for (int block : blocks) {
           items.add(
@@ -157,9 +159,6 @@ public record Plan(List<Item> items) {
 
   /** Those take turns with the yardsticks where there are some. */
   private static void experiments(Target target, List<Item> items) {
-    if (!ExperimentRunner.areThere()) {
-      return;
-    }
     String rounds = target.full() ? "5" : "3";
     String pool = target.poolMib() + "MiB";
     double gib = target.poolMib() / 1024.0;
@@ -167,7 +166,7 @@ public record Plan(List<Item> items) {
       items.add(
           new Item.Experiment(
               "experiment/start-" + pages,
-              "start in turn with plain C, " + pages + " pages",
+              "start" + turns(target) + ", " + pages + " pages",
               List.of("start", "--pages", pages, "--bytes", pool, "--rounds", rounds),
               target.simulated() ? 5 + 3 * gib : 20 + 6 * gib));
     }
@@ -180,7 +179,7 @@ public record Plan(List<Item> items) {
     items.add(
         experiment(
             "copies",
-            "copies in turn with plain C",
+            "copies by every path" + turns(target),
             target.full() ? 150 : 25,
             List.of(
                 "--rounds",
@@ -203,6 +202,10 @@ public record Plan(List<Item> items) {
       items.add(
           experiment("extensible", "extensible device memory", 60, List.of("--rounds", rounds)));
     }
+  }
+
+  private static String turns(Target target) {
+    return target.simulated() ? " in turns" : " in turns with plain C";
   }
 
   private static Item experiment(

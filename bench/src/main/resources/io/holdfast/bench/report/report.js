@@ -15,6 +15,8 @@
     return value.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   };
 
+  const size = (value) => value.toLocaleString('en', { maximumFractionDigits: 1 });
+
   // What is the same thing in several runs has one colour and mark; the runs differ in the line.
   function looks(chart) {
     const keys = [];
@@ -32,26 +34,39 @@
         return { colour: colour('c' + shade), symbol: symbols[at % symbols.length], dash: dashes[one.run % dashes.length] };
       }
       if (one.role === 'YARDSTICK' && keys.includes(one.key)) { // the same thing by plain C
-        return { colour: colour('c' + keys.indexOf(one.key) % 6), symbol: 'emptyCircle', dash: [2, 3] };
+        return { colour: colour('c' + keys.indexOf(one.key) % 6), symbol: 'circle', hollow: true, dash: [2, 3] };
       }
       if (one.role === 'CEILING') return { colour: colour('ceiling'), symbol: 'none', dash: [6, 4] };
-      return { colour: colour('yard'), symbol: 'emptyCircle', dash: dashes[(1 + others.indexOf(one.key)) % dashes.length] };
+      return { colour: colour('yard'), symbol: 'circle', hollow: true, dash: dashes[(1 + others.indexOf(one.key)) % dashes.length] };
     };
   }
 
-  function common(chart, narrow) {
+  // Rows that a legend takes, since what is below must begin there.
+  function legendRows(chart, width) {
+    if (chart.series.length < 2) return 0;
+    let rows = 1;
+    let used = 0;
+    chart.series.forEach((one) => {
+      const own = 48 + one.name.length * 7.4;
+      if (used > 0 && used + own > width) { rows++; used = 0; }
+      used += own;
+    });
+    return rows;
+  }
+
+  function common(chart, narrow, width) {
     const text = colour('text');
+    const rows = legendRows(chart, width);
     return {
       animation: !still,
       backgroundColor: 'transparent',
-      textStyle: { color: text, fontFamily: 'inherit' },
+      textStyle: { color: text, fontFamily: getComputedStyle(document.body).fontFamily },
       aria: { enabled: true, decal: { show: chart.kind === 'BARS' && chart.series.length > 1 } },
       legend: {
-        show: chart.series.length > 1, type: 'scroll', top: 0, left: 0, right: 0, itemWidth: 24,
-        textStyle: { color: text, fontSize: narrow ? 12 : 13 }, pageTextStyle: { color: text },
-        pageIconColor: text, pageIconInactiveColor: colour('line')
+        show: rows > 0, top: 0, left: 0, right: 0, itemWidth: 24, itemGap: 10,
+        textStyle: { color: text, fontSize: 12 }
       },
-      grid: { left: 8, right: narrow ? 22 : 28, top: chart.series.length > 1 ? 40 : 14, bottom: 26, containLabel: true },
+      grid: { left: 8, right: narrow ? 22 : 28, top: 14 + rows * 24, bottom: 26, containLabel: true },
       tooltip: {
         trigger: chart.kind === 'BARS' ? 'item' : 'axis', confine: true, backgroundColor: colour('raised'),
         borderColor: colour('line'), textStyle: { color: text, fontSize: 13 }
@@ -70,10 +85,10 @@
     }, more);
   }
 
-  function spread(chart, one, look) {
+  function spread(one) {
     // A thin bar from the lowest to the highest, drawn as a series of short lines of its own.
     return one.points.filter((p) => p[3] > p[2]).map((p) => [
-      { coord: [p[0], p[2]], symbol: 'none' }, { coord: [p[0], p[3]], symbol: 'none' }
+      { coord: [Math.log2(p[0]), p[2]], symbol: 'none' }, { coord: [Math.log2(p[0]), p[3]], symbol: 'none' }
     ]);
   }
 
@@ -83,46 +98,49 @@
     return '<div>' + mark + ' ' + span.innerHTML + ': <b>' + value + '</b> ' + unit + '</div>';
   }
 
-  function curves(chart, narrow) {
+  function curves(chart, narrow, width) {
     const look = looks(chart);
-    const option = common(chart, narrow);
-    const sizes = [...new Set(chart.series.flatMap((one) => one.points.map((p) => p[0])))].sort((a, b) => a - b);
+    const option = common(chart, narrow, width);
+    // Doublings are steps of one, so that the axis has its marks where the sizes are.
+    const steps = chart.series.flatMap((one) => one.points.map((p) => Math.log2(p[0])));
+    const first = Math.floor(Math.min(...steps));
+    const last = Math.max(first + 1, Math.ceil(Math.max(...steps)));
     option.xAxis = axis({
-      type: 'log', logBase: 2, name: chart.axis, nameLocation: 'middle', nameGap: 26,
-      min: sizes[0], max: sizes[sizes.length - 1], splitLine: { show: false }
+      type: 'value', name: chart.axis, nameLocation: 'middle', nameGap: 26, min: first, max: last,
+      interval: last - first > 6 ? 2 : 1, splitLine: { show: false }
     });
-    option.xAxis.axisLabel.formatter = (value) => digits(value).replace(/\.0+$/, '');
+    option.xAxis.axisLabel.formatter = (value) => size(Math.pow(2, value));
     option.yAxis = axis({ type: 'value', name: chart.unit, nameLocation: 'end', min: 0 });
     option.grid.bottom = 30;
     option.grid.top += 22;
     option.tooltip.formatter = (items) => {
-      const size = items[0].value[0];
-      return '<b>' + digits(size).replace(/\.0+$/, '') + ' ' + chart.axis.split(', ')[1] + '</b>' + items.map((item) =>
+      return '<b>' + size(items[0].value[2]) + ' ' + chart.axis.split(', ')[1] + '</b>' + items.map((item) =>
         row(item.seriesName, item.marker, digits(item.value[1]), chart.unit)).join('');
     };
     option.series = chart.series.map((one) => {
       const own = look(one);
       return {
-        name: one.name, type: 'line', data: one.points.map((p) => [p[0], p[1]]), symbol: own.symbol, symbolSize: 8,
+        name: one.name, type: 'line', data: one.points.map((p) => [Math.log2(p[0]), p[1], p[0]]), symbol: own.symbol, symbolSize: 8,
         showSymbol: true, color: own.colour, lineStyle: { color: own.colour, width: 2, type: own.dash },
-        itemStyle: { color: own.colour }, emphasis: { focus: 'series' },
+        itemStyle: own.hollow ? { color: colour('back'), borderColor: own.colour, borderWidth: 2 } : { color: own.colour }, emphasis: { focus: 'series' },
         markLine: {
           silent: true, animation: false, symbol: 'none', lineStyle: { color: own.colour, width: 1.5, type: 'solid', opacity: 0.55 },
-          label: { show: false }, data: one.role === 'CEILING' ? [] : spread(chart, one, own)
+          label: { show: false }, data: one.role === 'CEILING' ? [] : spread(one)
         }
       };
     });
     return option;
   }
 
-  function bars(chart, narrow) {
+  function bars(chart, narrow, width) {
     const look = looks(chart);
-    const option = common(chart, narrow);
+    const option = common(chart, narrow, width);
     option.yAxis = axis({ type: 'category', data: chart.categories, inverse: true, splitLine: { show: false } });
     option.yAxis.axisLabel.color = colour('text');
     option.yAxis.axisLabel.hideOverlap = false;
     option.yAxis.axisLabel.width = narrow ? 84 : 150;
     option.yAxis.axisLabel.overflow = 'break';
+    option.yAxis.axisLabel.lineHeight = 14;
     option.xAxis = axis({ type: 'value', name: chart.unit, nameLocation: 'middle', nameGap: 24, min: 0 });
     if (chart.unit === '%') {
       option.xAxis.max = (value) => Math.max(100, Math.ceil(value.max / 10) * 10);
@@ -150,14 +168,14 @@
       };
     });
     const rows = chart.categories.length * Math.max(1, chart.series.length);
-    option.height = Math.max(data.charts.length > 1 ? 300 : 200, 70 + rows * 26);
+    option.height = Math.max(300, 70 + rows * 26);
     return option;
   }
 
   // Percentiles lie on an axis of one over what is left, so that each step to the right is ten times rarer.
-  function latencies(chart, narrow) {
+  function latencies(chart, narrow, width) {
     const look = looks(chart);
-    const option = common(chart, narrow);
+    const option = common(chart, narrow, width);
     const rare = (percentile) => 1 / Math.max(1 - percentile / 100, 1e-5);
     const named = [[1, '0'], [2, '50'], [10, '90'], [100, '99'], [1000, '99.9'], [10000, '99.99'], [100000, 'worst']];
     option.xAxis = axis({
@@ -181,7 +199,7 @@
       return {
         name: one.name, type: 'line', step: false, data: one.points.filter((p) => p[1] > 0).map((p) => [rare(p[0]), p[1], p[0]]),
         symbol: own.symbol, symbolSize: 7, color: own.colour, lineStyle: { color: own.colour, width: 2, type: own.dash },
-        itemStyle: { color: own.colour }, emphasis: { focus: 'series' }
+        itemStyle: own.hollow ? { color: colour('back'), borderColor: own.colour, borderWidth: 2 } : { color: own.colour }, emphasis: { focus: 'series' }
       };
     });
     return option;
@@ -192,7 +210,7 @@
     drawn.splice(0).forEach((one) => one.dispose());
     data.charts.forEach((chart) => {
       const place = document.getElementById('chart-' + chart.id);
-      const option = { CURVES: curves, BARS: bars, LATENCIES: latencies }[chart.kind](chart, narrow);
+      const option = { CURVES: curves, BARS: bars, LATENCIES: latencies }[chart.kind](chart, narrow, place.clientWidth);
       if (option.height) place.style.height = option.height + 'px';
       delete option.height;
       const one = echarts.init(place, null, { renderer: 'svg' });

@@ -1,4 +1,4 @@
-package io.holdfast.bench;
+package io.holdfast.bench.suite;
 
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;

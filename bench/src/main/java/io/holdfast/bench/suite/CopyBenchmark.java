@@ -1,10 +1,11 @@
-package io.holdfast.bench;
+package io.holdfast.bench.suite;
 
 import static io.holdfast.device.Order.unordered;
 
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
+import io.holdfast.bench.PageOption;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyOptions;
@@ -13,7 +14,6 @@ import io.holdfast.copy.CopyRoute.Direction;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.host.HostRequest;
-import io.holdfast.host.PageKind;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.pin.HostBlocks.Access;
 import io.holdfast.pin.SlotLease;
@@ -63,12 +63,20 @@ public class CopyBenchmark {
   public Direction direction = Direction.STORE;
 
   /** Size of a block. */
-  @Param({"4", "16", "64", "256", "1024", "4096"})
+  @Param({"1", "4", "16", "64", "144", "256", "1024", "4096"})
   public int blockKib;
 
   /** All blocks of one operation together. */
   @Param("64")
   public int batchMib;
+
+  /** PERMUTED: hardly any two neighbours on both sides; SAME: neighbours everywhere, merged. */
+  @Param("PERMUTED")
+  public String order = "";
+
+  /** What backs the pool. */
+  @Param("thp")
+  public String pages = "";
 
   private Backend backend;
   private Device device;
@@ -106,9 +114,9 @@ public class CopyBenchmark {
         HostPool.open(
             device,
             DeviceBlocks.of(memory.segment(), shape.blockMajor(blocks)),
-            HostRequest.ofBytes(blocks * shape.bytes()).pages(PageKind.thp()),
+            HostRequest.ofBytes(blocks * shape.bytes()).pages(new PageOption().convert(pages)),
             PoolOptions.defaults().copy(options));
-    permutation = permutation(blocks);
+    permutation = permutation(blocks, order.equals("SAME") ? 0 : blocks);
     copies = BlockCopies.withCapacity(blocks);
     for (int block = 0; block < blocks; block++) {
       copies.add(block, permutation[block]);
@@ -120,11 +128,12 @@ public class CopyBenchmark {
     done.await();
   }
 
-  private static int[] permutation(int count) {
+  /** The first so many at random places, the rest each at its own. */
+  private static int[] permutation(int count, int mixed) {
     SplittableRandom random = new SplittableRandom(42);
     int[] order = new int[count];
     for (int i = 0; i < count; i++) {
-      int at = random.nextInt(i + 1);
+      int at = i < mixed ? random.nextInt(i + 1) : i;
       order[i] = order[at];
       order[at] = i;
     }

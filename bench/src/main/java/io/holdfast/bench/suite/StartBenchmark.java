@@ -1,10 +1,11 @@
-package io.holdfast.bench;
+package io.holdfast.bench.suite;
 
 import static io.holdfast.device.Order.unordered;
 
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
+import io.holdfast.bench.PageOption;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
