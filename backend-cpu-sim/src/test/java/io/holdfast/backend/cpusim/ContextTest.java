@@ -10,6 +10,7 @@ import io.holdfast.error.UnsupportedException;
 import io.holdfast.spi.AcceleratorDriver;
 import io.holdfast.spi.DevicePort;
 import java.lang.foreign.Arena;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
