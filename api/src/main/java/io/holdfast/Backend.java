@@ -1,6 +1,7 @@
 package io.holdfast;
 
 import io.holdfast.device.DeviceInfo;
+import io.holdfast.event.Statistics;
 import io.holdfast.host.PageSource;
 import java.util.List;
 
@@ -88,6 +89,13 @@ public interface Backend extends AutoCloseable {
    * @return the page source
    */
   PageSource pageSource();
+
+  /**
+   * What it has done since it was loaded; counted whether anybody records events or not.
+   *
+   * @return a snapshot, the sum of its events
+   */
+  Statistics statistics();
 
   /**
    * What was opened from it and is not closed, for leak checks.

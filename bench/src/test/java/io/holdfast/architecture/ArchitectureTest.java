@@ -36,6 +36,7 @@ final class ArchitectureTest {
     "io.holdfast.copy",
     "io.holdfast.device",
     "io.holdfast.error",
+    "io.holdfast.event",
     "io.holdfast.host",
     "io.holdfast.layout",
     "io.holdfast.pin",

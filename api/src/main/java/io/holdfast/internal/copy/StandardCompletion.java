@@ -59,6 +59,8 @@ final class StandardCompletion implements Completion, CorePoint {
 
   // Written by the submitter while armed, read by others once the state says so.
   private @Nullable Lane lane;
+  private @Nullable Object told;
+  private long begunNanos;
   private long sequence;
   private long bytes;
   private long pairs;
@@ -99,6 +101,8 @@ final class StandardCompletion implements Completion, CorePoint {
   /** What is being submitted, and where. */
   void submitted(Lane on, long number, long allBytes, long allPairs) {
     lane = on;
+    told = backend().journal().begin(on.activity());
+    begunNanos = System.nanoTime();
     sequence = number;
     bytes = allBytes;
     pairs = allPairs;
@@ -128,6 +132,7 @@ final class StandardCompletion implements Completion, CorePoint {
   /** The device is done. Tells everybody. */
   void done(long nanos) {
     deviceNanos = nanos;
+    tell(null);
     end(DONE);
   }
 
@@ -135,7 +140,28 @@ final class StandardCompletion implements Completion, CorePoint {
   void failed(RuntimeException why) {
     failure = why;
     deviceNanos = -1;
+    tell(why);
     end(FAILED);
+  }
+
+  private void tell(@Nullable RuntimeException why) {
+    Lane on = lane;
+    if (on != null) { // else nothing was submitted
+      backend()
+          .journal()
+          .copied(
+              on.activity(),
+              told,
+              path,
+              bytes,
+              pairs,
+              descriptors,
+              submitNanos,
+              deviceNanos,
+              System.nanoTime() - begunNanos,
+              why);
+      told = null;
+    }
   }
 
   /** From the moment the state says so, another submission may take this over. */

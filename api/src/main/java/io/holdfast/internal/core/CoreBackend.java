@@ -5,7 +5,12 @@ import io.holdfast.BackendKind;
 import io.holdfast.Device;
 import io.holdfast.Transcript;
 import io.holdfast.device.DeviceInfo;
+import io.holdfast.event.Activity;
+import io.holdfast.event.Statistics;
 import io.holdfast.host.PageSource;
+import io.holdfast.internal.event.Journal;
+import io.holdfast.internal.event.TimedDevicePort;
+import io.holdfast.internal.event.TimedHostKernel;
 import io.holdfast.internal.pin.PinDesk;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.spi.AcceleratorDriver;
@@ -25,6 +30,7 @@ public final class CoreBackend implements Backend {
   private final AcceleratorDriver driver;
   private final HostKernel kernel;
   private final Rooms rooms;
+  private final Journal journal;
   private final Workers workers;
   private final PinDesk pins;
   private final Root root;
@@ -47,11 +53,12 @@ public final class CoreBackend implements Backend {
     this.id = id;
     this.kind = kind;
     this.driver = driver;
-    this.kernel = kernel;
+    this.journal = new Journal(id);
+    this.kernel = new TimedHostKernel(kernel, journal);
     this.rooms = rooms;
     this.devices = infos(driver, kernel);
     this.workers = new Workers(id);
-    this.pins = new PinDesk(id, kernel);
+    this.pins = new PinDesk(id, this.kernel);
     this.pageSource = rooms.pageSource(this);
     this.root = Standing.enrolled(new Root(this));
   }
@@ -198,7 +205,7 @@ public final class CoreBackend implements Backend {
   private Device opened(DeviceInfo info, DevicePort port) {
     CoreDevice device;
     try {
-      device = new CoreDevice(this, info, port);
+      device = new CoreDevice(this, info, new TimedDevicePort(port, journal));
     } catch (Throwable failure) {
       port.close();
       throw failure;
@@ -219,6 +226,20 @@ public final class CoreBackend implements Backend {
       throw new IllegalArgumentException(
           "device " + device.ordinal() + " (" + device.name() + ") is not one of backend " + id);
     }
+  }
+
+  /**
+   * Where all of it is counted.
+   *
+   * @return the journal
+   */
+  public Journal journal() {
+    return journal;
+  }
+
+  @Override
+  public Statistics statistics() {
+    return journal.statistics();
   }
 
   @Override
@@ -258,6 +279,7 @@ public final class CoreBackend implements Backend {
       } finally {
         backend.pins.close();
         backend.workers.close();
+        backend.journal.done(Activity.CLOSE, null, name(), 0, 0);
       }
     }
   }

@@ -51,6 +51,9 @@ public final class ExtensibleRegions {
         backing = OrdinaryBacking.allocate(device, stream, plan, standIn);
       }
       try {
+        if (request.virtualMemory() != Demand.OFF) {
+          backing.notes().forEach(device.backend().journal()::fallback);
+        }
         return Standing.enrolled(
             new StandardRegion(device, request.capacity().shape(), plan, backing, stream));
       } catch (RuntimeException | Error failure) {

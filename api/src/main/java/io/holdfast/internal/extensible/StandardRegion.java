@@ -19,9 +19,11 @@ import io.holdfast.device.StaleException;
 import io.holdfast.device.Subscription;
 import io.holdfast.error.BusyException;
 import io.holdfast.error.UnsupportedException;
+import io.holdfast.event.Activity;
 import io.holdfast.internal.Segment;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.internal.tree.UseCount;
 import io.holdfast.layout.BlockShape;
@@ -200,7 +202,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       if (before.state == State.SEALED) {
         throw sealedAlready(before, blocks);
       }
-      return grow(State.COMMITTED, blocks);
+      return told(Activity.COMMIT, () -> grow(State.COMMITTED, blocks));
     } finally {
       changes.unlock();
     }
@@ -222,13 +224,16 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       if (before.state == State.SEALED) {
         throw sealedAlready(before, blocks);
       }
-      return exchange(
-          Kind.EXCHANGE,
-          "shrinking",
-          lastUse,
-          State.COMMITTED,
-          blocks,
-          () -> backing.shrink(before.blocks, blocks));
+      return told(
+          Activity.COMMIT,
+          () ->
+              exchange(
+                  Kind.EXCHANGE,
+                  "shrinking",
+                  lastUse,
+                  State.COMMITTED,
+                  blocks,
+                  () -> backing.shrink(before.blocks, blocks)));
     } finally {
       changes.unlock();
     }
@@ -244,13 +249,16 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       if (before.blocks == 0 || backing.isConsolidated(before.blocks)) {
         return before.extent;
       }
-      return exchange(
-          Kind.EXCHANGE,
-          "consolidating",
-          lastUse,
-          before.state,
-          before.blocks,
-          () -> backing.consolidate(before.blocks, before.blocks, contents));
+      return told(
+          Activity.CONSOLIDATE,
+          () ->
+              exchange(
+                  Kind.EXCHANGE,
+                  "consolidating",
+                  lastUse,
+                  before.state,
+                  before.blocks,
+                  () -> backing.consolidate(before.blocks, before.blocks, contents)));
     } finally {
       changes.unlock();
     }
@@ -264,7 +272,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
     CommittedExtent extent;
     begin("sealing");
     try {
-      extent = sealed(finalBlocks, contents, lastUse);
+      extent = told(Activity.SEAL, () -> sealed(finalBlocks, contents, lastUse));
     } finally {
       changes.unlock();
     }
@@ -309,13 +317,16 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       if (before.blocks > 0) {
         backing.requireReleasable();
         asleep = before.blocks;
-        exchange(
-            Kind.RELEASE,
-            "releasing physical memory",
-            lastUse,
-            State.RELEASED,
-            0,
-            backing::release);
+        told(
+            Activity.SLEEP,
+            () ->
+                exchange(
+                    Kind.RELEASE,
+                    "releasing physical memory",
+                    lastUse,
+                    State.RELEASED,
+                    0,
+                    backing::release));
       } else if (backing.owedBytes() > 0) {
         settle(onPlatformThread(backing::release), before.state, 0, before.era); // offers it again
       }
@@ -330,12 +341,35 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
     try {
       Now before = now;
       if (before.state == State.RELEASED) {
-        listeners.tell(new RegionChange(Kind.RECOMMIT, before.epoch()));
-        Outcome outcome = onPlatformThread(() -> backing.wake(asleep));
-        settle(outcome, sealed ? State.SEALED : State.COMMITTED, asleep, before.era);
+        told(Activity.WAKE, () -> wake(before));
       }
     } finally {
       changes.unlock();
+    }
+  }
+
+  private CommittedExtent wake(Now before) {
+    listeners.tell(new RegionChange(Kind.RECOMMIT, before.epoch()));
+    Outcome outcome = onPlatformThread(() -> backing.wake(asleep));
+    return settle(outcome, sealed ? State.SEALED : State.COMMITTED, asleep, before.era);
+  }
+
+  /** Counts a change, whatever becomes of it. */
+  private <T> T told(Activity activity, Supplier<T> change) {
+    Journal journal = device.backend().journal();
+    Object begun = journal.begin(activity);
+    long bytesBefore = now.extent.physicalBytes();
+    long from = System.nanoTime();
+    try {
+      T result = change.get();
+      Now at = now;
+      long bytes = activity == Activity.SLEEP ? bytesBefore : at.extent.physicalBytes();
+      long nanos = System.nanoTime() - from;
+      journal.changed(activity, begun, name(), at.blocks, bytes, at.epoch(), nanos);
+      return result;
+    } catch (RuntimeException | Error failure) {
+      journal.failed(activity, begun, name(), System.nanoTime() - from, failure);
+      throw failure;
     }
   }
 
@@ -478,9 +512,12 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
         requireOneAllocation(operation, paged, segment);
       }
       Now at = now;
-      return device
-          .workers()
-          .call(() -> StandardExport.open(this, paged, kind, at.epoch(), at.blocks));
+      return told(
+          Activity.EXPORT,
+          () ->
+              device
+                  .workers()
+                  .call(() -> StandardExport.open(this, paged, kind, at.epoch(), at.blocks)));
     } finally {
       changes.unlock();
     }
@@ -640,6 +677,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
         publish(State.CLOSED, 0, last);
       }
     } finally {
+      device.backend().journal().done(Activity.CLOSE, null, name(), 0, 0);
       closing = false;
       changes.unlock();
       finalExtent.completeExceptionally(

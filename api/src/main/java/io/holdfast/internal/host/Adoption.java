@@ -59,6 +59,7 @@ final class Adoption {
                 new Watermark(foreign.byteSize()),
                 backend.workers(),
                 backend.standing()));
+    region.count(backend.journal(), Duration.ZERO);
     Making making =
         new Making(
             Duration.ZERO,

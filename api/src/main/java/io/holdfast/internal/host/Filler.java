@@ -5,6 +5,7 @@ import io.holdfast.error.HostKernelException;
 import io.holdfast.host.PlacementException;
 import io.holdfast.host.Shortfall;
 import io.holdfast.host.ShortfallException;
+import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.host.LimitCheck.Credit;
 import io.holdfast.internal.host.Populator.Job;
 import io.holdfast.internal.host.Populator.Stats;
@@ -29,14 +30,22 @@ final class Filler {
   private final LimitCheck limits;
   private final Mapper mapper;
   private final Receipts receipts;
+  private final Journal journal;
   private final AtomicBoolean populateUnknown = new AtomicBoolean();
 
-  Filler(HostKernel kernel, Machine machine, LimitCheck limits, Mapper mapper, Receipts receipts) {
+  Filler(
+      HostKernel kernel,
+      Machine machine,
+      LimitCheck limits,
+      Mapper mapper,
+      Receipts receipts,
+      Journal journal) {
     this.kernel = kernel;
     this.machine = machine;
     this.limits = limits;
     this.mapper = mapper;
     this.receipts = receipts;
+    this.journal = journal;
   }
 
   /**
@@ -128,6 +137,7 @@ final class Filler {
       file.ifPresent(TakenFile::close);
       List<String> notes = new ArrayList<>(making.notes());
       notes.addAll(stats.notes());
+      stats.notes().forEach(journal::fallback);
       notes.addAll(wish.placement().notes());
       report(region, wish, pages, new Making(making.map(), stats.took(), stats.threads(), notes));
     }

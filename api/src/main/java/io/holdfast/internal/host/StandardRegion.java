@@ -1,6 +1,7 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.error.BusyException;
+import io.holdfast.event.Activity;
 import io.holdfast.host.Hold;
 import io.holdfast.host.HostMemory;
 import io.holdfast.host.HostRegion;
@@ -9,6 +10,7 @@ import io.holdfast.host.NotPopulatedException;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.PlacementReceipt;
 import io.holdfast.internal.core.Workers;
+import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.pin.PinnableMemory;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.ByteRange;
@@ -49,6 +51,7 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
   private boolean shut;
   private boolean released;
   private @Nullable Populator populator;
+  private volatile @Nullable Journal journal;
 
   private volatile @Nullable PlacementReceipt receipt;
   private volatile @Nullable RuntimeException failure;
@@ -88,6 +91,12 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
         ground);
   }
 
+  /** Counts it, from its mapping to its end. */
+  final void count(Journal in, Duration mapping) {
+    journal = in;
+    in.done(Activity.MAP, null, name(), mappedBytes(), mapping.toNanos());
+  }
+
   /** Lets it be populated by that; begins at once unless a close is under way. */
   void populateBy(Populator by) {
     lock.lock();
@@ -118,6 +127,11 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
 
   /** Everything is there. */
   final void completed() {
+    Journal in = journal;
+    PlacementReceipt got = receipt;
+    if (in != null && got != null) {
+      in.done(Activity.READY, null, name(), mappedBytes(), got.populate().toNanos());
+    }
     settle(() -> ready.complete(null));
   }
 
@@ -382,9 +396,15 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
       lock.unlock();
     }
     IllegalStateException closed = new IllegalStateException(name() + " is closed");
+    Journal in = journal;
+    Object told = in == null ? null : in.begin(Activity.CLOSE);
+    long begun = System.nanoTime();
     try {
       workers.run(kept::release); // unmapping takes a second for each some 30 GiB of base pages
     } finally {
+      if (in != null) {
+        in.done(Activity.CLOSE, told, name(), mappedBytes(), System.nanoTime() - begun);
+      }
       progress.end(closed);
       ready.completeExceptionally(closed);
     }

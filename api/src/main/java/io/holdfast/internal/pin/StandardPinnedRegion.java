@@ -5,10 +5,12 @@ import io.holdfast.error.BusyException;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
 import io.holdfast.error.HoldfastException;
+import io.holdfast.event.Activity;
 import io.holdfast.host.HostMemory;
 import io.holdfast.internal.Segment;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.internal.tree.UseCount;
@@ -51,6 +53,8 @@ final class StandardPinnedRegion implements PinnedMemory {
   private final CoreDevice device;
   private final DevicePort port;
   private final HostKernel kernel;
+  private final Journal journal;
+  private final long createdNanos;
   private final PinDesk desk;
   private final Subject subject;
   private final PinnableMemory memory;
@@ -106,6 +110,8 @@ final class StandardPinnedRegion implements PinnedMemory {
     this.notes = notes;
     this.turns = turns;
     this.pacer = pacer;
+    this.journal = device.backend().journal();
+    this.createdNanos = kernel.nanoTime();
     this.views.add(new DeviceView(device, memory.backingPageBytes()));
     this.place = new Place(this);
   }
@@ -162,7 +168,8 @@ final class StandardPinnedRegion implements PinnedMemory {
           case BACKGROUND -> PinPacing.DEFAULT_BUDGET;
         };
     Duration budget = request.pacing().perCall().orElse(otherwise);
-    Duration between = request.pacing().between().orElse(budget.dividedBy(4));
+    // A neighbour must wake within the pause: with a quarter of the budget one in twenty came too late.
+    Duration between = request.pacing().between().orElse(budget.dividedBy(2));
     return new Pacer(budget.toNanos(), between.toNanos());
   }
 
@@ -343,13 +350,16 @@ final class StandardPinnedRegion implements PinnedMemory {
   private void rest() {
     long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
     if (nanos > 0) {
+      Object told = journal.begin(Activity.PAUSE);
       kernel.pause(nanos);
+      journal.done(Activity.PAUSE, told, name(), 0, nanos);
       desk.rested();
     }
   }
 
   private Attempt record(long from, long to) {
     MemorySegment range = pages.asSlice(from, to - from);
+    Object told = journal.begin(Activity.REGISTER);
     long begun = kernel.nanoTime();
     try {
       if (!memory.isPinnedByDriver()) {
@@ -357,10 +367,12 @@ final class StandardPinnedRegion implements PinnedMemory {
       }
     } catch (DriverException answer) {
       ranFor(kernel.nanoTime() - begun);
+      journal.failed(Activity.REGISTER, told, name(), kernel.nanoTime() - begun, answer);
       return refused(range, from, answer);
     }
     long nanos = kernel.nanoTime() - begun;
     ranFor(nanos);
+    journal.done(Activity.REGISTER, told, name(), to - from, nanos);
     pacer.took(to - from, nanos);
     noteIfTooLong(from, to, nanos);
     Registration made = new Registration(range, from, nanos);
@@ -440,6 +452,7 @@ final class StandardPinnedRegion implements PinnedMemory {
   }
 
   private void note(String text) {
+    journal.fallback(text);
     lock.lock();
     try {
       notes.add(text);
@@ -519,7 +532,14 @@ final class StandardPinnedRegion implements PinnedMemory {
     } finally {
       lock.unlock();
     }
+    if (how == Phase.DONE) {
+      journal.done(Activity.READY, null, name(), watermarkBytes, kernel.nanoTime() - createdNanos);
+    }
     settle();
+  }
+
+  private String name() {
+    return place.name();
   }
 
   /** Tells those who wait, and gives back addresses that will not be pinned. */
@@ -646,6 +666,7 @@ final class StandardPinnedRegion implements PinnedMemory {
   }
 
   private Optional<PinException> unregister(Registration one) {
+    Object told = journal.begin(Activity.UNREGISTER);
     long begun = kernel.nanoTime();
     try {
       if (!memory.isPinnedByDriver()) {
@@ -655,6 +676,8 @@ final class StandardPinnedRegion implements PinnedMemory {
     } catch (RuntimeException failed) {
       DriverException answer = PinDesk.answer(device.backend().id(), "unregister", failed);
       desk.quarantine(device, one.range, memory.keepMapped(one.offset, one.bytes()), answer);
+      journal.done(Activity.QUARANTINE, null, name(), one.bytes(), 0);
+      journal.warn("a range stays pinned and mapped: " + answer.getMessage());
       return Optional.of(
           new PinException(
               PinException.Reason.STILL_PINNED,
@@ -667,6 +690,7 @@ final class StandardPinnedRegion implements PinnedMemory {
               answer));
     } finally {
       ranFor(kernel.nanoTime() - begun);
+      journal.done(Activity.UNREGISTER, told, name(), one.bytes(), kernel.nanoTime() - begun);
       desk.count(claim, -one.bytes());
       registeredBytes.addAndGet(-one.bytes());
     }
@@ -692,6 +716,7 @@ final class StandardPinnedRegion implements PinnedMemory {
         turns.close();
       }
       subject.unpinned().run();
+      journal.done(Activity.CLOSE, null, name(), 0, 0);
       if (phaseNow() != Phase.FAILED) {
         RuntimeException why = failure();
         if (why != null) {

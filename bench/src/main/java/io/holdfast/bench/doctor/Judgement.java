@@ -103,8 +103,8 @@ record Judgement(
       }
       return binding.isEmpty();
     } catch (UnsupportedException cannot) {
-      String why = String.valueOf(cannot.getMessage()); // typed errors always have one
-      refusals.putIfAbsent(why, new Refusal(why, cannot.remedy()));
+      String text = String.valueOf(cannot.getMessage());
+      refusals.putIfAbsent(text, new Refusal(text, cannot.remedy()));
       return false;
     }
   }
