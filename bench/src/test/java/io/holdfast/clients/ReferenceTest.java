@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -51,11 +52,11 @@ final class ReferenceTest {
   }
 
   /** First columns of the tables' rows. */
-  private static TreeSet<String> table(String cell) throws IOException {
+  private static Set<String> table(String cell) throws IOException {
     return found("(?m)^\\| " + cell + " \\|", Files.readString(ROOT.resolve("docs/reference.md")));
   }
 
-  private static TreeSet<String> found(String pattern, String text) {
+  private static Set<String> found(String pattern, String text) {
     TreeSet<String> all = new TreeSet<>();
     Matcher matcher = Pattern.compile(pattern).matcher(text);
     while (matcher.find()) {
