@@ -147,7 +147,7 @@ final class JCudaBridgeTest {
    */
   @Test
   void theJCudaBindingFindsItsClassesOnTheClassPathFromInsideItsModule() throws Exception {
-    Path library = SimulatedLibcuda.compile(folder, SimulatedLibcuda.cuda580(), List.of());
+    Path library = CLibrary.compile(folder, "quiet_libcuda.c", "libcuda.so.1");
     String asks =
         """
         import io.holdfast.Availability.Unavailable;

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * makes the exports answer as an unbound library's; no call may be under way.
  */
 public final class NativeShim implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(NativeShim.class.getName());
   private static final String HEADER = "shim.h";
 
   private final SymbolLookup library;
@@ -115,8 +116,7 @@ public final class NativeShim implements AutoCloseable {
       return table.answer(
           names.get(slot), exports.get(slot), new Words(CMemory.at(words.address())));
     } catch (SimulatedCrash crash) {
-      System.err.println(names.get(slot) + ": " + crash.getMessage());
-      System.err.flush();
+      LOG.log(System.Logger.Level.ERROR, names.get(slot) + ": " + crash.getMessage());
       try {
         abort.invokeExact();
       } catch (Throwable bug) {
