@@ -174,6 +174,6 @@ final class KvTierTest {
   }
 
   private static String plain(String code) {
-    return code.replaceAll("\\s+", " ").strip();
+    return code.replaceAll("\\s+", ""); // the formatter may break lines elsewhere
   }
 }

@@ -5,7 +5,6 @@ import io.holdfast.host.Shortfall;
 import io.holdfast.host.Shortfall.Limit;
 import io.holdfast.internal.host.Cgroups.Cap;
 import io.holdfast.internal.host.Machine.HugePool;
-import io.holdfast.internal.host.Wish.Backing;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.FileSystemFacts;
 import io.holdfast.spi.HostKernel.Pages;
@@ -380,16 +379,27 @@ final class LimitCheck {
         OptionalInt.empty(),
         wish.mappedBytes(),
         available,
-        "mount -o remount,size=" + size + " " + point + remountHint(wish.backing()),
+        largerMount(wish, size, point),
         limits);
   }
 
-  private static String remountHint(Backing backing) {
-    return switch (backing) {
-      case TMPFS -> " (Docker: --shm-size; Kubernetes: sizeLimit of the emptyDir)";
+  private static String largerMount(Wish wish, long size, String point) {
+    String remount = "mount -o remount,size=" + size + " " + point;
+    return switch (wish.backing()) {
+      case TMPFS -> remount + " (Docker: --shm-size; Kubernetes: sizeLimit of the emptyDir)";
+      // A remount of hugetlbfs answers well and changes nothing.
       case HUGETLBFS ->
-          " (the options are pagesize=2M or pagesize=1G, size= for the most, min_size= to reserve)";
-      default -> "";
+          "umount "
+              + point
+              + " && mount -t hugetlbfs -o pagesize="
+              + PageSizes.quantity(wish.pageBytes()).replace("i", "")
+              + ",size="
+              + size
+              + " none "
+              + point
+              + " (the options are pagesize=2M or pagesize=1G, size= for the most, min_size= to"
+              + " reserve)";
+      default -> remount;
     };
   }
 
