@@ -18,8 +18,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * HIP's names over a pretended CUDA driver ({@code hip_over_cuda.c} over the CUDA backend's {@code
- * working_libcuda.c}) behind the true binding, and the doors that the latter has for tests.
+ * HIP's names over a pretended CUDA driver ({@code hip_over_cuda.c} over {@code working_libcuda.c})
+ * behind the true binding, and the doors that the latter has for tests.
  */
 final class PretendRuntime {
   static final int LATEST = 71_526_333;
@@ -31,8 +31,7 @@ final class PretendRuntime {
   static final int HIP_7_1 = 70_125_424;
   static final int HIP_7_2 = 70_226_015;
 
-  private static final String WORKING_CUDA =
-      "../../../../backend-cuda/src/test/c/working_libcuda.c";
+  private static final String WORKING_CUDA = "working_libcuda.c";
 
   private static final String CUDA = "libcuda.so.1";
   static final String COMPILER = "libnvrtc.so";
