@@ -203,7 +203,10 @@ abstract class FailureRules extends Rules {
           device
               .pinner()
               .pinInBackground(
-                  region, inSlices(region).onFailure(PinRequest.OnFailure.KEEP_WHAT_WORKED))) {
+                  region,
+                  inSlices(region)
+                      .pacing(PinPacing.flatOut())
+                      .onFailure(PinRequest.OnFailure.KEEP_WHAT_WORKED))) {
         assertThrows(RuntimeException.class, () -> pinned.ready().join());
         assertEquals(2 * slice, pinned.registeredBytes());
         assertEquals(2 * slice, pinned.watermarkBytes());
