@@ -1,4 +1,6 @@
 /*
+ * What the tests of backend-hip put HIP's names over. This module's own run on the simulator's library instead.
+ *
  * A small strict libcuda for tests: host memory stands in for device memory, and every rule that the binding could break
  * is checked. It is not a simulator; a benchmark of it means nothing. What it is like is chosen when it is compiled:
  *   -DDEVICES=N            how many devices (2 unless told otherwise)

@@ -25,6 +25,10 @@ public interface CopyRoute extends AutoCloseable {
   /**
    * Host to device.
    *
+   * <p>Slots may be read at any time from now on, before the order is met: it speaks of the device
+   * blocks. Stores to the slots that are in flight come first; who writes slots on a device by
+   * other ways than a store is done before the call.
+   *
    * @param copies which; none is a no-op that is done
    * @param order what comes first, and who comes next
    * @return the end of it

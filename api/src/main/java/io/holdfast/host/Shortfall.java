@@ -85,12 +85,13 @@ public record Shortfall(List<Limit> limits) {
         return "";
       }
       if (unitBytes == 1) {
-        return " bytes";
+        return missing() == 1 ? " byte" : " bytes";
       }
+      String pages = missing() == 1 ? " page of " : " pages of ";
       if (unitBytes % (1L << 30) == 0) {
-        return " pages of " + (unitBytes >> 30) + " GiB";
+        return pages + (unitBytes >> 30) + " GiB";
       }
-      return " pages of "
+      return pages
           + (unitBytes % (1L << 20) == 0 ? (unitBytes >> 20) + " MiB" : (unitBytes >> 10) + " KiB");
     }
   }

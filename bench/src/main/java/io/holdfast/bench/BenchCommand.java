@@ -18,8 +18,10 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.device.DeviceInfo;
 import io.holdfast.host.PageKind;
+import java.io.File;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -203,7 +205,8 @@ final class BenchCommand implements Callable<Integer> {
     }
     check.require(kinds, poolMib << 20);
     List<String> names = kinds.stream().map(BenchCommand::name).toList();
-    return new Target(backend == null ? selected.id() : backend, simulated, how, names, poolMib);
+    return new Target(
+        backend == null ? selected.id() : backend, simulated, how, names, poolMib, tools());
   }
 
   /** What fits, with room for the machine's other work; a power of two. */
@@ -215,6 +218,29 @@ final class BenchCommand implements Callable<Integer> {
       console.note("note: pools of " + fits + " MiB, since no more memory is available");
     }
     return Math.min(fits, wanted);
+  }
+
+  /** A compiler makes yardsticks; JCuda's natives are in the portable bundle. */
+  private static List<String> tools() {
+    List<String> tools = new ArrayList<>();
+    if (anyIn(System.getenv().getOrDefault("PATH", ""), "cc")) {
+      tools.add("cc");
+    }
+    if (anyIn(System.getProperty("java.library.path", ""), "libJCudaDriver-.*\\.so")) {
+      tools.add("jcuda");
+    }
+    return tools;
+  }
+
+  private static boolean anyIn(String folders, String name) {
+    for (String folder : folders.split(File.pathSeparator)) {
+      String[] found =
+          folder.isEmpty() ? null : new File(folder).list((_, file) -> file.matches(name));
+      if (found != null && found.length > 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** As people write it, so that a run's names are the same everywhere. */

@@ -6,6 +6,7 @@ import io.holdfast.bench.soak.Forker;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.bench.tool.RefusedException;
 import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
@@ -19,6 +20,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The {@code holdfast} command. */
 @Command(
@@ -101,7 +103,9 @@ public final class Holdfast implements Runnable {
   /** One clear line, and where to read on. */
   private static int usage(ParameterException wrong, String[] arguments) {
     PrintWriter err = wrong.getCommandLine().getErr();
-    err.println("holdfast: " + wrong.getMessage());
+    // Some of picocli's own messages begin with a word that our prefix says.
+    err.println("holdfast: " + String.valueOf(wrong.getMessage()).replaceFirst("^Error: ", ""));
+    UnmatchedArgumentException.printSuggestions(wrong, err);
     err.println("Try '" + wrong.getCommandLine().getCommandSpec().qualifiedName() + " --help'.");
     err.flush();
     return ExitCode.USAGE;

@@ -14,6 +14,7 @@ import io.holdfast.pin.PlanGeometry;
 import io.holdfast.pin.PlanOutcome;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -122,7 +123,12 @@ final class PlanCommand implements Callable<Integer> {
     try {
       return List.of(
           new PlanCase(
-              blocks + " blocks of " + block + " bytes",
+              "%,d %s of %,d %s"
+                  .formatted(
+                      blocks,
+                      blocks == 1 ? "block" : "blocks",
+                      block,
+                      block == 1 ? "byte" : "bytes"),
               new PlanGeometry(
                   Bytes.roundUp(numbers.bytes.bytes(), numbers.page.bytes()),
                   numbers.page.bytes(),
@@ -139,8 +145,11 @@ final class PlanCommand implements Callable<Integer> {
     try {
       text = Files.readString(file);
     } catch (IOException failure) {
-      throw new ParameterException(
-          spec.commandLine(), "cannot read " + file + ": " + failure.getMessage());
+      String reason =
+          failure instanceof NoSuchFileException
+              ? "there is no such file"
+              : String.valueOf(failure.getMessage());
+      throw new ParameterException(spec.commandLine(), "cannot read " + file + ": " + reason);
     }
     try {
       return PlanCase.read(

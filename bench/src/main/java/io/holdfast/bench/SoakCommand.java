@@ -8,6 +8,7 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.host.PageKind;
 import java.nio.file.Path;
 import java.util.ArrayList;

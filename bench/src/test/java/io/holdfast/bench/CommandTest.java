@@ -2,6 +2,7 @@ package io.holdfast.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -13,8 +14,11 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -259,5 +263,98 @@ final class CommandTest {
     assertEquals(ExitCode.FAILED, run.code());
     assertTrue(run.err().contains("8388608"), "the needed pages are missing: " + run.err());
     assertTrue(run.err().contains("nr_hugepages"), "the remedy is missing: " + run.err());
+  }
+
+  private static String said(String... arguments) {
+    Run run = run(arguments);
+    assertNotEquals(ExitCode.OK, run.code(), run.err());
+    return run.err();
+  }
+
+  @Test
+  void a_slip_of_the_pen_is_met_with_what_was_meant() {
+    assertTrue(said("sok").contains("soak"), said("sok"));
+    assertTrue(said("soak", "--byte=1GiB").contains("--bytes"), said("soak", "--byte=1GiB"));
+  }
+
+  @Test
+  void no_message_has_two_prefixes() {
+    for (String line : List.of("plan", "plan --bytes 1GiB", "soak --bytes")) {
+      String said = said(line.split(" ", -1));
+      assertTrue(said.startsWith("holdfast: "), said);
+      assertFalse(said.contains("Error:"), said);
+    }
+  }
+
+  @Test
+  void a_field_that_is_not_there_is_called_missing() throws IOException {
+    Path file = Files.writeString(folder.resolve("geometry.json"), "{\"mappedBytes\": 4096}");
+
+    String said = said("plan", "--geometry", file.toString());
+
+    assertTrue(said.contains("'maxRegistrationBytes' is missing"), said);
+    assertFalse(said.contains("not "), said);
+  }
+
+  @Test
+  void one_is_not_plural_and_large_numbers_are_grouped() {
+    Run run =
+        run(
+            "plan",
+            "--bytes",
+            "1GiB",
+            "--block-bytes",
+            "1GiB",
+            "--page",
+            "4096",
+            "--limit",
+            "1GiB");
+
+    assertTrue(run.out().startsWith("1 block of 1,073,741,824 bytes\n"), run.out());
+    assertTrue(run.out().contains("1 registration, 0 blocks over a cut"), run.out());
+  }
+
+  private static String soaked(String... more) {
+    List<String> arguments = new ArrayList<>(List.of("soak", "--backend", "cpu-sim"));
+    arguments.addAll(List.of("--bytes", "1MiB", "--seconds", "0"));
+    arguments.addAll(List.of(more));
+    return said(arguments.toArray(String[]::new));
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void a_directory_that_is_not_there_is_called_that() {
+    String said = soaked("--directory", "/no/such/folder");
+
+    assertTrue(said.contains("files in /no/such/folder is not supported here"), said);
+    assertTrue(said.contains("there is no such directory"), said);
+    assertFalse(said.contains("ENOENT"), said);
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void a_directory_on_another_file_system_is_refused_in_words_that_are_true_here() {
+    String said = soaked("--directory", "/proc/self");
+
+    assertTrue(said.contains("neither hugetlbfs nor tmpfs"), said);
+    assertTrue(said.contains("a program can accept any file system"), said);
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void one_node_is_not_plural() {
+    String said = soaked("--numa", "bind:777");
+
+    assertTrue(said.contains("memory on node 777 is not supported here"), said);
+    assertFalse(said.contains("nodes 0."), said);
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void what_is_far_too_large_still_says_what_there_is() {
+    String said = said("soak", "--backend", "cpu-sim", "--bytes", "64TiB", "--seconds", "0");
+
+    assertTrue(said.contains("available memory (MemAvailable of "), said);
+    assertFalse(said.contains("available 0,"), said);
   }
 }

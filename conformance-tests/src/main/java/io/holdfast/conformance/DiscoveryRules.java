@@ -25,9 +25,10 @@ abstract class DiscoveryRules extends Rules {
     super(kit);
   }
 
-  /** A backend that is not registered as a service can be judged, but not found. */
+  /** A backend that was not opened through discovery can be judged, but is not found. */
   private Optional<BackendProvider> provider() {
-    Optional<BackendProvider> provider = kit.provider(backend.id());
+    Optional<BackendProvider> provider =
+        backend.transcript().chosen().flatMap(_ -> kit.provider(backend.id()));
     if (provider.isEmpty()) {
       inverted("discovery of " + backend.id());
       assertThrows(

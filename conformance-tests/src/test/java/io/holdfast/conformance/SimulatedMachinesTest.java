@@ -52,7 +52,7 @@ final class SimulatedMachinesTest {
         "hip-7.15"
       })
   void every_driver_keeps_the_rules(String personality) {
-    ChosenMachine.chooseDriver(() -> SimMachine.builder().personality(personality).build());
+    ChosenMachine.choose(() -> SimMachine.builder().personality(personality).build());
     judge();
   }
 }

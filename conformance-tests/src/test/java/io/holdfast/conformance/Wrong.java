@@ -159,6 +159,11 @@ final class Wrong {
     Object go() throws Throwable;
   }
 
+  @SuppressWarnings("ReferenceEquality") // a proxy is equal to itself only
+  private static boolean isSame(Object self, Object other) {
+    return self == other;
+  }
+
   /** A thing that answers otherwise. */
   static <T> T object(Class<T> type, T behind, Answer answer) {
     return type.cast(
@@ -168,7 +173,7 @@ final class Wrong {
             (self, method, arguments) -> {
               if (method.getDeclaringClass() == Object.class) {
                 return switch (method.getName()) {
-                  case "equals" -> self == arguments[0];
+                  case "equals" -> isSame(self, arguments[0]);
                   case "hashCode" -> System.identityHashCode(self);
                   default -> "mutant of " + behind;
                 };

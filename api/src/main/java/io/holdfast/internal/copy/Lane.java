@@ -22,7 +22,6 @@ import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.internal.tree.UseCount;
 import io.holdfast.pin.HostBlocks.Access;
 import io.holdfast.spi.BatchCopyPort.SourceReads;
-import io.holdfast.spi.CaptureState;
 import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.DeviceRange;
@@ -49,8 +48,6 @@ import org.jspecify.annotations.Nullable;
  * it has seen a submission as large and as many in flight.
  */
 final class Lane implements Poller.Watched, CopyLane {
-  private static final int FIRST_FLIGHTS = 16;
-
   private final StandardRoute route;
   private final Direction direction;
   private final Access use;
@@ -69,23 +66,14 @@ final class Lane implements Poller.Watched, CopyLane {
   private final Rectangles rectangles;
   private long[] waits = new long[4];
 
-  /** The stream joined a capture and was destroyed, and another could not be had yet. */
-  private boolean streamless;
-
   /**
    * Whether the sources of the submission at hand change no more; of a load, no store fills one.
    */
   private boolean stable;
 
-  /** The stream may be joining a capture: nobody asks it anything. */
-  private volatile boolean ordering;
-
-  /** Somebody asks the stream whether it is idle. */
-  private volatile boolean askingTheStream;
-
   private int number;
 
-  private volatile Flight[] flights;
+  private final Flights flights = new Flights();
   private volatile long recorded;
   private volatile long completed;
   private final AtomicReference<@Nullable Thread> looker = new AtomicReference<>();
@@ -98,7 +86,6 @@ final class Lane implements Poller.Watched, CopyLane {
     this.slots = route.slots();
     this.descriptors = new Descriptors(route.hostAddresses(), direction);
     this.rectangles = new Rectangles(port, route.hostAddresses(), direction);
-    this.flights = newFlights(FIRST_FLIGHTS);
     this.tables =
         new Tables(
             route.core(),
@@ -107,7 +94,7 @@ final class Lane implements Poller.Watched, CopyLane {
                 : CopyTable.Direction.HOST_TO_DEVICE,
             route.rowsOfTable());
     try {
-      this.stream = new LaneStream(route.core(), route.options().priority());
+      this.stream = new LaneStream(this, route.core(), route.options().priority());
     } catch (Throwable failure) {
       tables.free();
       throw failure;
@@ -120,18 +107,6 @@ final class Lane implements Poller.Watched, CopyLane {
     number = ours;
     completed = lastSequence;
     recorded = lastSequence;
-  }
-
-  private static Flight[] newFlights(int count) {
-    Flight[] made = new Flight[count];
-    for (int i = 0; i < count; i++) {
-      made[i] = new Flight();
-    }
-    return made;
-  }
-
-  private static Flight flight(Flight[] of, long sequence) {
-    return of[(int) sequence & of.length - 1];
   }
 
   // ---- submission
@@ -222,16 +197,7 @@ final class Lane implements Poller.Watched, CopyLane {
   /** The flight of the next number, with its events; the ring grows when all are in the air. */
   private Flight nextFlight() {
     long sequence = recorded + 1;
-    Flight[] now = flights;
-    if (sequence - completed > now.length) {
-      Flight[] more = newFlights(2 * now.length);
-      for (long each = recorded - now.length + 1; each <= recorded; each++) {
-        more[(int) each & more.length - 1] = flight(now, each);
-      }
-      flights = more;
-      now = more;
-    }
-    Flight flight = flight(now, sequence);
+    Flight flight = flights.next(sequence, completed);
     boolean timed = route.options().timing() == Timing.ON;
     if (flight.end == null) {
       flight.end = port.createEvent(timed ? EventKind.TIMED : EventKind.ORDER);
@@ -257,7 +223,7 @@ final class Lane implements Poller.Watched, CopyLane {
           two.release(dryRun); // a consumer that would refuse does so before anything is submitted
         }
         slots.holdBack(waits, port, stream.handle());
-        hold(order);
+        stream.hold(order);
       } catch (Throwable refusal) {
         slots.giveUp(copies, use);
         throw refusal;
@@ -274,87 +240,23 @@ final class Lane implements Poller.Watched, CopyLane {
     }
   }
 
-  /**
-   * Lets the stream wait for what the order names. A stream that waits for an event of a capture
-   * joins it: its copies would never run, and the engine's capture would fail. Destroying the
-   * stream lets the capture end unharmed, also where the order was refused half way.
-   */
-  private void hold(Order order) {
-    ordering = true;
-    while (askingTheStream) {
-      Thread.onSpinWait(); // one driver call
-    }
-    try {
-      try {
-        order.hold(stream);
-      } catch (Throwable refusal) {
-        leaveCapture(refusal);
-        throw refusal;
-      }
-      leaveCapture(null);
-    } finally {
-      ordering = false;
-    }
-  }
-
-  private void leaveCapture(@Nullable Throwable refusal) {
-    Throwable unknown = null;
-    try {
-      if (port.captureState(stream.handle()) == CaptureState.NONE) {
-        return;
-      }
-    } catch (RuntimeException refused) {
-      unknown = refused; // it may have joined one
-    }
-    BusyException busy =
-        new BusyException(
-            direction == Direction.STORE ? "a store" : "a load",
-            List.of("the graph capture in which its order's event was recorded"));
-    if (unknown != null) {
-      busy.addSuppressed(unknown);
-    }
-    try {
-      inTheAir(null);
-      streamless = true;
-      try {
-        stream.destroy();
-      } finally {
-        renewStream();
-      }
-    } catch (RuntimeException later) { // the next submission tries again
-      busy.addSuppressed(later);
-    }
-    if (refusal == null) {
-      throw busy;
-    }
-    refusal.addSuppressed(busy);
-  }
-
-  /** A new stream comes after all copies in flight on the one before. */
-  private void renewStream() {
-    StreamHandle fresh = stream.create();
-    try {
-      if (recorded > completed) {
-        holdBack(port, fresh, recorded);
-      }
-    } catch (Throwable refusal) {
-      try {
-        port.destroyStream(fresh);
-      } catch (RuntimeException second) {
-        refusal.addSuppressed(second);
-      }
-      throw refusal;
-    }
-    stream.use(fresh);
-    inTheAir(fresh);
-    streamless = false;
-  }
-
   /** Which stream is idle once the copies in flight have ended; none for now. */
-  private void inTheAir(@Nullable StreamHandle on) {
+  void inTheAir(@Nullable StreamHandle on) {
     for (long sequence = completed + 1; sequence <= recorded; sequence++) {
-      flight(flights, sequence).stream = on;
+      flights.of(sequence).stream = on;
     }
+  }
+
+  /** Makes another stream come after all copies in flight, whatever handle it was given. */
+  void holdBackByAll(StreamHandle fresh) {
+    if (recorded > completed) {
+      holdBackOther(port, fresh, recorded);
+    }
+  }
+
+  /** For messages. */
+  String oneCopy() {
+    return direction == Direction.STORE ? "a store" : "a load";
   }
 
   /**
@@ -362,10 +264,8 @@ final class Lane implements Poller.Watched, CopyLane {
    * stream of ours may join a capture while only its being idle tells of an end.
    */
   private void mend() {
-    if (streamless) {
-      renewStream();
-    }
-    Flight last = flight(flights, recorded);
+    stream.require();
+    Flight last = flights.of(recorded);
     if (recorded > completed && !last.recorded) {
       port.recordEvent(end(last), stream.handle());
       last.recorded = true;
@@ -602,7 +502,7 @@ final class Lane implements Poller.Watched, CopyLane {
     int ended = 0;
     while (completed < recorded) {
       long sequence = completed + 1;
-      Flight flight = flight(flights, sequence);
+      Flight flight = flights.of(sequence);
       if (!hasEnded(flight)) {
         break;
       }
@@ -637,17 +537,13 @@ final class Lane implements Poller.Watched, CopyLane {
   }
 
   private boolean isStreamIdle(Flight flight) {
-    askingTheStream = true;
     try {
-      StreamHandle on = flight.stream;
-      return !ordering && on != null && port.streamIdle(on);
+      return stream.isIdle(flight.stream);
     } catch (DriverException answer) {
       // No such stream: its context is gone. Any other answer says nothing of the copies.
       return isLost(answer) || answer.fault() == DriverFault.INVALID_HANDLE;
     } catch (RuntimeException broken) {
       return true; // nothing more can be learned
-    } finally {
-      askingTheStream = false;
     }
   }
 
@@ -692,6 +588,12 @@ final class Lane implements Poller.Watched, CopyLane {
 
   @Override
   public void holdBack(DevicePort waiter, StreamHandle waiting, long sequence) {
+    if (!waiting.equals(stream.handle())) { // what comes to our own comes behind it anyway
+      holdBackOther(waiter, waiting, sequence);
+    }
+  }
+
+  private void holdBackOther(DevicePort waiter, StreamHandle waiting, long sequence) {
     long pause = 1_000;
     while (recorded < sequence) { // its submitter is at it, and waits for nobody
       LockSupport.parkNanos(this, pause);
@@ -706,7 +608,7 @@ final class Lane implements Poller.Watched, CopyLane {
       return;
     }
     try {
-      Flight flight = flight(flights, sequence);
+      Flight flight = flights.of(sequence);
       boolean canBeWaitedFor = flight.recorded;
       if (completed >= sequence) {
         return;
@@ -714,10 +616,7 @@ final class Lane implements Poller.Watched, CopyLane {
       if (!canBeWaitedFor) {
         throw new BusyException(
             "waiting for a copy on the device",
-            List.of(
-                "a "
-                    + (direction == Direction.STORE ? "store" : "load")
-                    + " in flight whose end the driver would not record"));
+            List.of(oneCopy() + " in flight whose end the driver would not record"));
       }
       // A number that ended since then has left its flight to a later one: that only waits longer.
       waiter.streamWait(waiting, end(flight));
@@ -776,14 +675,12 @@ final class Lane implements Poller.Watched, CopyLane {
   void free() {
     slots.withdraw(number, recorded);
     Throwable first = null;
-    for (Flight flight : flights) {
+    for (Flight flight : flights.all()) {
       first = destroy(flight.end, first);
       first = destroy(flight.start, first);
     }
     try {
-      if (!streamless) {
-        stream.close();
-      }
+      stream.close();
     } catch (RuntimeException failure) {
       first = first == null ? failure : first;
     }

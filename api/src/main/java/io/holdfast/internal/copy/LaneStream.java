@@ -3,18 +3,38 @@ package io.holdfast.internal.copy;
 import io.holdfast.device.DeviceInfo;
 import io.holdfast.device.DevicePoint;
 import io.holdfast.device.DeviceStream;
+import io.holdfast.device.Order;
+import io.holdfast.error.BusyException;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.core.CorePoint;
 import io.holdfast.internal.core.CoreStream;
+import io.holdfast.spi.CaptureState;
 import io.holdfast.spi.StreamHandle;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/** The stream a lane copies on, as orders see it. It can be replaced when it joined a capture. */
+/**
+ * The stream a lane copies on, as orders see it. It is replaced when it joined a capture.
+ * Everything but {@link #isIdle} is for who has the lane's lock.
+ */
 final class LaneStream implements DeviceStream {
+  private final Lane lane;
   private final CoreDevice device;
   private final int priority;
   private volatile StreamHandle handle;
 
-  LaneStream(CoreDevice device, int priority) {
+  /** It joined a capture and was destroyed, and another could not be had yet. */
+  private boolean gone;
+
+  /** It may be joining a capture: nobody asks it anything. */
+  private volatile boolean ordering;
+
+  /** Somebody asks whether it is idle. */
+  private volatile boolean asked;
+
+  LaneStream(Lane lane, CoreDevice device, int priority) {
+    this.lane = lane;
     this.device = device;
     this.priority = priority;
     this.handle = device.port().createStream(priority);
@@ -24,19 +44,99 @@ final class LaneStream implements DeviceStream {
     return handle;
   }
 
-  /** Another one, to be used in its place. */
-  StreamHandle create() {
-    return device.port().createStream(priority);
+  /** Makes another one where there is none any more. */
+  void require() {
+    if (gone) {
+      renew();
+    }
   }
 
-  /** This one from now on; the one before is destroyed. */
-  void use(StreamHandle fresh) {
+  /**
+   * Waits for what the order names. A stream that waits for an event of a capture joins it: its
+   * copies would never run, and the engine's capture would fail. Destroying the stream lets the
+   * capture end unharmed, also where the order was refused half way.
+   *
+   * @throws BusyException when it joined a capture
+   */
+  void hold(Order order) {
+    ordering = true;
+    while (asked) {
+      Thread.onSpinWait(); // one driver call
+    }
+    try {
+      try {
+        order.hold(this);
+      } catch (Throwable refusal) {
+        Optional<RuntimeException> left = leaveCapture();
+        left.ifPresent(refusal::addSuppressed);
+        throw refusal;
+      }
+      Optional<RuntimeException> left = leaveCapture();
+      if (left.isPresent()) {
+        throw left.get();
+      }
+    } finally {
+      ordering = false;
+    }
+  }
+
+  private Optional<RuntimeException> leaveCapture() {
+    RuntimeException why;
+    try {
+      if (device.port().captureState(handle) == CaptureState.NONE) {
+        return Optional.empty();
+      }
+      why =
+          new BusyException(
+              lane.oneCopy(), List.of("the graph capture in which its order's event was recorded"));
+    } catch (RuntimeException unknown) {
+      why = unknown; // it may have joined one
+    }
+    lane.inTheAir(null);
+    gone = true;
+    try {
+      try {
+        device.port().destroyStream(handle);
+      } finally {
+        renew();
+      }
+    } catch (RuntimeException later) { // the next submission tries again
+      why.addSuppressed(later);
+    }
+    return Optional.of(why);
+  }
+
+  /** A new stream comes after all copies in flight on the one before. */
+  private void renew() {
+    StreamHandle fresh = device.port().createStream(priority);
+    try {
+      lane.holdBackByAll(fresh);
+    } catch (Throwable refusal) {
+      try {
+        device.port().destroyStream(fresh);
+      } catch (RuntimeException second) {
+        refusal.addSuppressed(second);
+      }
+      throw refusal;
+    }
     handle = fresh;
+    lane.inTheAir(fresh);
+    gone = false;
   }
 
-  /** Its work goes on, but nothing can be put on it any more. */
-  void destroy() {
-    device.port().destroyStream(handle);
+  /**
+   * Whether a stream is known to be idle; the question would break a capture that it has just
+   * joined. From any thread, one at a time.
+   *
+   * @param one this or one before, or nothing where there is none
+   */
+  boolean isIdle(@Nullable StreamHandle one) {
+    asked = true;
+    try {
+      return !ordering && one != null && device.port().streamIdle(one);
+    } finally {
+      asked = false;
+    }
   }
 
   @Override
@@ -68,7 +168,9 @@ final class LaneStream implements DeviceStream {
 
   @Override
   public void close() {
-    destroy();
+    if (!gone) {
+      device.port().destroyStream(handle);
+    }
   }
 
   @Override

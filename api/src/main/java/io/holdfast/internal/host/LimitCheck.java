@@ -5,7 +5,6 @@ import io.holdfast.host.Shortfall;
 import io.holdfast.host.Shortfall.Limit;
 import io.holdfast.internal.host.Cgroups.Cap;
 import io.holdfast.internal.host.Machine.HugePool;
-import io.holdfast.internal.host.Wish.Backing;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.FileSystemFacts;
 import io.holdfast.spi.HostKernel.Pages;
@@ -183,11 +182,13 @@ final class LimitCheck {
     for (Cap cap : cgroups.hugePages(page)) {
       boolean reservations = cap.file().contains(".rsvd.");
       long own = reservations ? credit.promised() : credit.present();
-      addCap(wish, cap, wish.mappedBytes(), cap.availableBytes() + own, 0, limits);
+      long left = cap.availableBytes() + own;
+      addCap(wish, cap, wish.mappedBytes(), left, wish.mappedBytes() - left, limits);
     }
     if (cgroups.memoryCountsHugePages()) {
       for (Cap cap : cgroups.memory()) {
-        addCap(wish, cap, wish.mappedBytes(), cap.availableBytes() + credit.present(), 0, limits);
+        long left = cap.availableBytes() + credit.present();
+        addCap(wish, cap, wish.mappedBytes(), left, wish.mappedBytes() - left, limits);
       }
     }
   }
@@ -248,13 +249,14 @@ final class LimitCheck {
   }
 
   private static String several(Set<Integer> nodes) {
-    return nodes.size() == 1 ? "" : " on nodes " + NumberList.text(nodes);
+    return nodes.size() == 1 ? "" : " on " + NumberList.nodes(nodes);
   }
 
   private void addMemory(Wish wish, long bytes, long present, List<Limit> limits) {
     for (Cap cap : cgroups.memory()) {
-      long margin = margin(cap.limitBytes()) + tableBytes(bytes);
-      addCap(wish, cap, bytes, cap.availableBytes() + present, margin, limits);
+      long usable = cap.availableBytes() + present - margin(cap.limitBytes());
+      long missing = bytes + tableBytes(bytes) - usable;
+      addCap(wish, cap, bytes, withTables(usable), missing, limits);
     }
     if (wish.request().limits() == Limits.ENFORCE) {
       addAvailable(wish, bytes, present, limits);
@@ -264,13 +266,17 @@ final class LimitCheck {
   private void addAvailable(Wish wish, long bytes, long present, List<Limit> limits) {
     Map<String, Long> memory = machine.memory();
     if (memory.containsKey("MemAvailable")) {
-      long margin = margin(memory.getOrDefault("MemTotal", 0L)) + tableBytes(bytes);
+      long margin = margin(memory.getOrDefault("MemTotal", 0L));
       addLimit(
           wish,
-          "available memory (MemAvailable, less a margin of " + margin + " bytes)",
+          "available memory (MemAvailable of "
+              + memory.get("MemAvailable")
+              + " bytes, less a margin of "
+              + margin
+              + " and page tables)",
           OptionalInt.empty(),
           bytes,
-          memory.get("MemAvailable") + present - margin,
+          withTables(memory.get("MemAvailable") + present - margin),
           "Free memory or ask for less; where the machine grows its memory on demand, ask with"
               + " limits ADVISE",
           limits);
@@ -317,16 +323,22 @@ final class LimitCheck {
     return bytes / kernel.basePageBytes() * Long.BYTES;
   }
 
+  // What of these bytes can be had as pages, once each has its entry too.
+  private long withTables(long bytes) {
+    long page = kernel.basePageBytes();
+    return Math.max(0, bytes) / (page + Long.BYTES) * page;
+  }
+
   private void addCap(
-      Wish wish, Cap cap, long bytes, long availableBytes, long margin, List<Limit> limits) {
+      Wish wish, Cap cap, long bytes, long availableBytes, long missingBytes, List<Limit> limits) {
     addLimit(
         wish,
         "the cgroup limit " + cap.file(),
         OptionalInt.empty(),
         bytes,
-        availableBytes - margin,
+        availableBytes,
         "echo "
-            + Math.addExact(cap.limitBytes(), Math.max(0, bytes - availableBytes + margin))
+            + Math.addExact(cap.limitBytes(), Math.max(0, missingBytes))
             + " > "
             + cap.file()
             + "; on Kubernetes raise resources.limits."
@@ -367,16 +379,27 @@ final class LimitCheck {
         OptionalInt.empty(),
         wish.mappedBytes(),
         available,
-        "mount -o remount,size=" + size + " " + point + remountHint(wish.backing()),
+        largerMount(wish, size, point),
         limits);
   }
 
-  private static String remountHint(Backing backing) {
-    return switch (backing) {
-      case TMPFS -> " (Docker: --shm-size; Kubernetes: sizeLimit of the emptyDir)";
+  private static String largerMount(Wish wish, long size, String point) {
+    String remount = "mount -o remount,size=" + size + " " + point;
+    return switch (wish.backing()) {
+      case TMPFS -> remount + " (Docker: --shm-size; Kubernetes: sizeLimit of the emptyDir)";
+      // A remount of hugetlbfs answers well and changes nothing.
       case HUGETLBFS ->
-          " (the options are pagesize=2M or pagesize=1G, size= for the most, min_size= to reserve)";
-      default -> "";
+          "umount "
+              + point
+              + " && mount -t hugetlbfs -o pagesize="
+              + PageSizes.quantity(wish.pageBytes()).replace("i", "")
+              + ",size="
+              + size
+              + " none "
+              + point
+              + " (the options are pagesize=2M or pagesize=1G, size= for the most, min_size= to"
+              + " reserve)";
+      default -> remount;
     };
   }
 

@@ -42,4 +42,11 @@ final class NumberList {
     }
     return text.isEmpty() ? "none" : text.toString();
   }
+
+  /** Nodes for people: {@code node 0}, {@code nodes 0-3,8}. */
+  static String nodes(Set<Integer> numbers) {
+    return numbers.isEmpty()
+        ? "no node"
+        : (numbers.size() == 1 ? "node " : "nodes ") + text(numbers);
+  }
 }

@@ -195,10 +195,10 @@ record Placement(
         Set<Integer> there = machine.nodes();
         boolean absent = refused.stream().noneMatch(there::contains);
         throw new UnsupportedException(
-            "memory on node " + NumberList.text(refused),
+            "memory on " + NumberList.nodes(refused),
             absent
-                ? "this machine has nodes " + NumberList.text(there)
-                : "this process may use nodes " + NumberList.text(allowed) + " (cpuset)",
+                ? "this machine has " + NumberList.nodes(there)
+                : "this process may use " + NumberList.nodes(allowed) + " (cpuset)",
             absent
                 ? "Ask for nodes that are there"
                 : "Ask for allowed nodes, or let the cpuset of the process have more");
@@ -207,8 +207,8 @@ record Placement(
       empty.removeAll(machine.nodesWithMemory());
       if (!empty.isEmpty()) {
         throw new UnsupportedException(
-            "memory on node " + NumberList.text(empty),
-            "it has none; nodes with memory are " + NumberList.text(machine.nodesWithMemory()),
+            "memory on " + NumberList.nodes(empty),
+            "there is none; memory is on " + NumberList.nodes(machine.nodesWithMemory()),
             "Ask for nodes with memory");
       }
     }

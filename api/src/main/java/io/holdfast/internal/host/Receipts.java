@@ -155,8 +155,8 @@ final class Receipts {
     if (elsewhere > 0 && !mayLieElsewhere) {
       return Optional.of(
           elsewhere
-              + " bytes lie on other nodes than "
-              + NumberList.text(wanted(wish))
+              + " bytes lie elsewhere than on "
+              + NumberList.nodes(wanted(wish))
               + ": "
               + nodes.bytes);
     }

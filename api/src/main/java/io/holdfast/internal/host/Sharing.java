@@ -8,6 +8,7 @@ import io.holdfast.host.PageKind;
 import io.holdfast.host.SharedRequest;
 import io.holdfast.host.Shortfall;
 import io.holdfast.host.ShortfallException;
+import io.holdfast.internal.Folders;
 import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.host.LimitCheck.Credit;
 import io.holdfast.internal.host.Mapper.Mapped;
@@ -54,7 +55,7 @@ final class Sharing {
       throw new IllegalArgumentException("pages that are shared are populated before use");
     }
     PageKind.Directory files = files(request.perRank().pages());
-    DirectoryHandle dataFolder = kernel.openDirectory(files.directory());
+    DirectoryHandle dataFolder = Folders.open(kernel, files);
     try {
       Wish slice =
           Wish.of(request.perRank().pages(files), Optional.of(dataFolder), kernel, machine);

@@ -11,6 +11,7 @@ import io.holdfast.host.SharedRegion;
 import io.holdfast.host.SharedRequest;
 import io.holdfast.host.Shortfall;
 import io.holdfast.host.ShortfallException;
+import io.holdfast.internal.Folders;
 import io.holdfast.internal.core.CoreBackend;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.host.LimitCheck.Credit;
@@ -30,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 /** The standard page source: limits, mapping, placement, populate, receipt, in this order. */
@@ -76,7 +78,7 @@ public final class StandardPageSource implements PageSource {
 
   private <T> T inDirectory(PageKind.Directory in, Function<DirectoryHandle, T> use) {
     Wish.requireKernelPages(kernel, in);
-    DirectoryHandle open = kernel.openDirectory(in.directory());
+    DirectoryHandle open = Folders.open(kernel, in);
     try {
       return use.apply(open);
     } finally {
@@ -247,8 +249,10 @@ public final class StandardPageSource implements PageSource {
   @Override
   public List<String> reapStale(Path directory) {
     backend.standing().requireOpen();
-    Wish.requireKernelPages(kernel, PageKind.directory(directory));
-    DirectoryHandle open = kernel.openDirectory(directory);
+    PageKind.Directory in =
+        new PageKind.Directory(directory, OptionalLong.empty(), PageKind.FileSystems.MEMORY_ONLY);
+    Wish.requireKernelPages(kernel, in);
+    DirectoryHandle open = Folders.open(kernel, in);
     try {
       return Reaper.reap(kernel, open);
     } finally {

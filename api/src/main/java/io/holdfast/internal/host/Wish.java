@@ -132,8 +132,8 @@ record Wish(
             + "file system type 0x"
             + Long.toHexString(magic)
             + ", neither hugetlbfs nor tmpfs",
-        "Name a directory on hugetlbfs (mount -t hugetlbfs -o pagesize=2M none DIRECTORY) or tmpfs,"
-            + " or accept any file system by PageKind.FileSystems.ANY");
+        "Name a directory on hugetlbfs (mount -t hugetlbfs -o pagesize=2M none DIRECTORY) or tmpfs;"
+            + " a program can accept any file system with PageKind.FileSystems.ANY");
   }
 
   private static long pageBytes(

@@ -12,11 +12,8 @@ final class Pacer {
   /** The first call; 16 GiB take about half a second, so this takes far less than a budget. */
   static final long FIRST_BYTES = 2L << 20;
 
-  /**
-   * Share of the budget that calls aim at: those a little slower than the last one keep the budget,
-   * and so does a neighbour that comes too late for one pause and waits for the next.
-   */
-  private static final double AIM = 0.6;
+  /** Share of the budget that calls aim at, so that those a little slower than the last keep it. */
+  private static final double AIM = 0.7;
 
   private final long budgetNanos;
   private final long pauseNanos;

@@ -2,6 +2,7 @@ package io.holdfast.internal.pin;
 
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.PageKind;
+import io.holdfast.internal.Folders;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.layout.Bytes;
 import io.holdfast.pin.PinRequest;
@@ -36,7 +37,7 @@ public final class PinCheck {
       case PageKind.Base _, PageKind.TransparentHuge _, PageKind.Driver _ -> kernel.basePageBytes();
       case PageKind.HugeTlb huge -> huge.pageBytes();
       case PageKind.Directory in -> {
-        DirectoryHandle directory = kernel.openDirectory(in.directory());
+        DirectoryHandle directory = Folders.open(kernel, in);
         try {
           yield kernel.fileSystem(directory).blockBytes();
         } finally {

@@ -121,6 +121,27 @@ class DirectoryTest {
   }
 
   @Test
+  void B98_theCommandThatIsPrintedIsTheOneThatWorks() throws Exception {
+    try (HugePool pool = HugePool.with(kernel, 16);
+        Mounted hugetlbfs = Mounted.hugetlbfs(folder, "pagesize=2M,size=16m");
+        Mounted tmpfs = Mounted.tmpfs(folder, "16m")) {
+      for (Path point : List.of(hugetlbfs.point(), tmpfs.point())) {
+        HostRequest request = HostRequest.ofBytes(20 * MIB).pages(PageKind.directory(point));
+        ShortfallException error =
+            assertThrows(ShortfallException.class, () -> backend.pageSource().map(request));
+        String remedy = error.shortfall().limits().getFirst().remedy();
+        String command = remedy.substring(0, remedy.indexOf(" ("));
+
+        Process mount = new ProcessBuilder("/bin/sh", "-c", command).inheritIO().start();
+
+        assertEquals(0, mount.waitFor(), command);
+        backend.pageSource().map(request).close();
+      }
+      assertTrue(pool.available() >= 16);
+    }
+  }
+
+  @Test
   void aMountThatReservedItsPagesMayUseThem() throws Exception {
     try (HugePool pool = HugePool.with(kernel, 16)) {
       long all = pool.available();

@@ -131,8 +131,8 @@ class LimitsTest {
     Limit limit = only(HostRequest.ofBytes(16 * GIB));
     assertEquals(4096, limit.unitBytes());
     assertEquals(16 * GIB / 4096, limit.needed());
-    // 8 GiB less the margin of 1 GiB and 8 bytes of page table for each page.
-    assertEquals((7 * GIB - 16 * GIB / 512) / 4096, limit.available());
+    // 8 GiB less the margin of 1 GiB, and 8 bytes of page table for each page.
+    assertEquals(7 * GIB / (4096 + 8), limit.available());
     assertTrue(limit.name().startsWith("available memory (MemAvailable"), limit::name);
   }
 
@@ -327,7 +327,7 @@ class LimitsTest {
         only(huge(6 * MIB)).name());
     // 200 - 150 + 40 MiB of file cache, less a margin of 10 and the page table.
     Limit memory = only(HostRequest.ofBytes(100 * MIB));
-    assertEquals((80 * MIB - 100 * MIB / 512) / 4096, memory.available());
+    assertEquals(80 * MIB / (4096 + 8), memory.available());
     assertTrue(memory.remedy().endsWith("raise resources.limits.memory"), memory::remedy);
     assertEquals(Optional.empty(), check(HostRequest.ofBytes(79 * MIB)));
   }

@@ -92,7 +92,7 @@ class PlacementTest {
 
     assertTrue(
         String.valueOf(absent.getMessage())
-            .startsWith("memory on node 2-3 is not supported here: this machine has nodes 0-1"),
+            .startsWith("memory on nodes 2-3 is not supported here: this machine has nodes 0-1"),
         absent::toString);
     assertEquals(List.of(), kernel.callsOf("map"));
   }
@@ -106,7 +106,7 @@ class PlacementTest {
         assertThrows(UnsupportedException.class, () -> map(NumaPolicy.interleave(0, 1)));
 
     assertTrue(
-        String.valueOf(refused.getMessage()).contains("this process may use nodes 1 (cpuset)"),
+        String.valueOf(refused.getMessage()).contains("this process may use node 1 (cpuset)"),
         refused::toString);
   }
 

@@ -104,6 +104,18 @@ class HostPoolTest {
             });
   }
 
+  /** Field report B25: pages come before they are registered, and each phase has its time. */
+  @Test
+  void b25_pagesArePopulatedBeforeTheDriverIsAskedAndEachPhaseIsTimed() {
+    try (HostPool pool = open(8 * MIB, FINE)) {
+      var placed = pool.region().receipt();
+      assertTrue(placed.map().isPositive());
+      assertTrue(placed.populate().isPositive());
+      assertTrue(pool.pinned().receipt().longestCallNanos() > 0);
+      assertEquals(8 * MIB, pool.region().populatedBytes());
+    }
+  }
+
   @Test
   void bytesAreABudgetForWholeBlocks() {
     try (HostPool pool = open(8 * MIB + SHAPE.bytes() - 1, FINE)) {

@@ -43,6 +43,19 @@ import org.junit.jupiter.api.io.TempDir;
 class CudaDevicePortTest {
   private static final long BYTES = 1 << 20;
 
+  /** What the binding does without. */
+  private static final String[] OPTIONAL = {
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpy2DAsync_v2",
+    "cuMemcpyBatchAsync",
+    "cuMemcpyBatchAsync_v2",
+    "cuMemAddressReserve",
+    "cuMemCreate",
+    "cuModuleLoadData",
+    "cuLaunchKernel"
+  };
+
   @TempDir Path folder;
 
   final Arena arena = Arena.ofAuto();
@@ -74,7 +87,7 @@ class CudaDevicePortTest {
 
     List<DeviceFacts> devices = pretend.driver().devices();
 
-    assertEquals(0, pretend.alive("retained contexts"));
+    assertEquals(0, pretend.retainedContexts());
     assertEquals(
         List.of(
             new DeviceFacts(
@@ -97,12 +110,12 @@ class CudaDevicePortTest {
   @Test
   void eachOpeningRetainsTheContextOnceAndReleasesItOnce() {
     DevicePort second = pretend.driver().open(0);
-    assertEquals(2, pretend.alive("retained contexts"));
+    assertEquals(2, pretend.retainedContexts());
 
     second.close();
     second.close();
 
-    assertEquals(1, pretend.alive("retained contexts"));
+    assertEquals(1, pretend.retainedContexts());
   }
 
   @Test
@@ -123,7 +136,7 @@ class CudaDevicePortTest {
     on.free(range);
     on.close();
 
-    assertEquals(1, pretend.alive("retained contexts")); // only the one of this test's port
+    assertEquals(1, pretend.retainedContexts()); // only the one of this test's port
   }
 
   @Test
@@ -167,7 +180,7 @@ class CudaDevicePortTest {
 
     port.register(memory);
 
-    assertEquals(3, pretend.registrationFlags(memory));
+    assertEquals(3, pretend.registrationFlags());
     assertEquals(
         new DeviceRange(memory.address() + 512, 100), port.seenByDevice(memory.asSlice(512, 100)));
     port.unregister(memory);
@@ -220,7 +233,7 @@ class CudaDevicePortTest {
 
   @Test
   void deviceAddressesAreAskedForWhereTheyDiffer(@TempDir Path elsewhere) {
-    PretendDriver other = new PretendDriver(elsewhere, "-DALIAS");
+    PretendDriver other = new PretendDriver(elsewhere, "register.alias=per-range-and-device");
     MemorySegment memory = arena.allocate(4096, 4096);
     try (DevicePort device = other.driver().open(0)) {
       device.register(memory);
@@ -297,7 +310,7 @@ class CudaDevicePortTest {
 
     port.copyEach(there.table(Direction.HOST_TO_DEVICE), 1, 3, there.stream);
 
-    byte[] device = there.first.asSlice(0, 256).toArray(JAVA_BYTE);
+    byte[] device = there.firstBytes().asSlice(0, 256).toArray(JAVA_BYTE);
     byte[] expected = new byte[256];
     System.arraycopy(there.host.toArray(JAVA_BYTE), 64, expected, 64, 128);
     assertArrayEquals(expected, device);
@@ -316,8 +329,8 @@ class CudaDevicePortTest {
     assertEquals(OptionalLong.of(2), failure.entry());
     assertEquals(DriverFault.INVALID_ARGUMENT, failure.fault());
     assertTrue(failure.operation().startsWith("cuMemcpyHtoDAsync_v2(0x"), failure.operation());
-    assertEquals(there.host.get(JAVA_BYTE, 64), there.first.get(JAVA_BYTE, 64));
-    assertEquals(0, there.first.get(JAVA_LONG, 192)); // row 3
+    assertEquals(there.host.get(JAVA_BYTE, 64), there.firstBytes().get(JAVA_BYTE, 64));
+    assertEquals(0, there.firstBytes().get(JAVA_LONG, 192)); // row 3
     there.close();
   }
 
@@ -342,7 +355,7 @@ class CudaDevicePortTest {
   @Test
   void theOlderBatchCallNamesTheRowThatFailed(@TempDir Path elsewhere) {
     port.close();
-    pretend = new PretendDriver(elsewhere, "-DBATCH_ARGUMENTS=9");
+    pretend = new PretendDriver(elsewhere, "copy.batch=cuda-v1", "cuMemcpyBatchAsync_v2");
     port = pretend.driver().open(0);
     assertEquals("cuMemcpyBatchAsync, 9 arguments", pretend.bindings().batchForm());
     Transfer there = new Transfer(8, 64);
@@ -367,7 +380,7 @@ class CudaDevicePortTest {
 
   @Test
   void whatALibraryLacksIsAnAbsentPort(@TempDir Path elsewhere) {
-    PretendDriver bare = new PretendDriver(elsewhere, "-DWITHOUT_OPTIONAL");
+    PretendDriver bare = new PretendDriver(elsewhere, OPTIONAL);
 
     try (DevicePort device = bare.driver().open(0)) {
       assertTrue(device.batchCopies().isEmpty());
@@ -383,7 +396,9 @@ class CudaDevicePortTest {
 
   @Test
   void aDeviceWithoutVirtualMemoryHasNoPortForIt(@TempDir Path elsewhere) {
-    PretendDriver without = new PretendDriver(elsewhere, "-DWITHOUT_VMM", "-DBATCH_ARGUMENTS=0");
+    PretendDriver without =
+        new PretendDriver(
+            elsewhere, "vmm.level=absent", "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2");
 
     try (DevicePort device = without.driver().open(0)) {
       assertTrue(device.virtualMemory().isEmpty());
@@ -443,9 +458,9 @@ class CudaDevicePortTest {
     port.copyEach(there.table(Direction.HOST_TO_DEVICE), 0, 2, there.stream);
     port.fill(range, (byte) 0xA5, there.stream);
 
-    assertEquals((byte) 0xA5, there.first.get(JAVA_BYTE, 0));
-    assertEquals((byte) 0xA5, there.first.get(JAVA_BYTE, 99));
-    assertEquals(there.host.get(JAVA_BYTE, 100), there.first.get(JAVA_BYTE, 100));
+    assertEquals((byte) 0xA5, there.firstBytes().get(JAVA_BYTE, 0));
+    assertEquals((byte) 0xA5, there.firstBytes().get(JAVA_BYTE, 99));
+    assertEquals(there.host.get(JAVA_BYTE, 100), there.firstBytes().get(JAVA_BYTE, 100));
     there.close();
   }
 
@@ -455,8 +470,8 @@ class CudaDevicePortTest {
   void streamsDoNotWaitForTheDefaultStreamAndKeepTheirPriority() {
     StreamHandle stream = port.createStream(-3);
 
-    assertEquals(1, pretend.streamFlags(stream)); // CU_STREAM_NON_BLOCKING
-    assertEquals(-3, pretend.streamPriority(stream));
+    assertEquals(1, pretend.streamFlags()); // CU_STREAM_NON_BLOCKING
+    assertEquals(-3, pretend.streamPriority());
     assertEquals(StreamOrigin.OWN_CONTEXT, port.originOf(stream));
     port.destroyStream(stream);
   }
@@ -558,6 +573,7 @@ class CudaDevicePortTest {
     EventHandle end = port.createEvent(EventKind.TIMED);
     EventHandle order = port.createEvent(EventKind.ORDER);
     port.recordEvent(start, stream);
+    pretend.delay(stream, 1_500_000);
     port.recordEvent(end, stream);
     port.recordEvent(order, stream);
 
@@ -600,7 +616,7 @@ class CudaDevicePortTest {
       assertEquals(memory.address(), port.seenByDevice(memory).address());
       host.free(memory);
     }
-    assertEquals(0, pretend.alive("host allocations"));
+    assertEquals(0, pretend.audit().hostAllocations());
   }
 
   private long currentContext() {
@@ -615,8 +631,8 @@ class CudaDevicePortTest {
   final class Transfer {
     final MemorySegment host;
     final MemorySegment back;
-    final MemorySegment first;
-    final MemorySegment second;
+    final DeviceRange first;
+    final DeviceRange second;
     final StreamHandle stream;
     private final int rows;
     private final long rowBytes;
@@ -632,15 +648,14 @@ class CudaDevicePortTest {
       MemorySegment.copy(random, 0, host, JAVA_BYTE, 0, random.length);
       port.register(host);
       port.register(back);
-      first = deviceMemory(port.allocate(bytes));
-      second = deviceMemory(port.allocate(bytes));
+      first = port.allocate(bytes);
+      second = port.allocate(bytes);
       stream = port.createStream(0);
     }
 
-    /** The pretended driver's device memory is host memory, so a test can look into it. */
-    @SuppressWarnings("restricted")
-    private MemorySegment deviceMemory(DeviceRange range) {
-      return MemorySegment.ofAddress(range.address()).reinterpret(range.bytes());
+    /** What is in the first device buffer now. */
+    MemorySegment firstBytes() {
+      return pretend.read(first);
     }
 
     CopyTable table(Direction direction) {
@@ -671,8 +686,8 @@ class CudaDevicePortTest {
 
     void close() {
       port.destroyStream(stream);
-      port.free(new DeviceRange(first.address(), first.byteSize()));
-      port.free(new DeviceRange(second.address(), second.byteSize()));
+      port.free(first);
+      port.free(second);
       port.unregister(host);
       port.unregister(back);
     }

@@ -610,7 +610,9 @@ final class CudaExports {
                     0,
                     out ->
                         handedOut(
-                            out, driver.memGetHandleForAddressRange(out, w.int64(1), w.int64(2)))));
+                            out,
+                            driver.memGetHandleForAddressRange(out, w.int64(1), w.int64(2)),
+                            "dma-buf")));
   }
 
   private int setAccess(Words w) {
@@ -632,9 +634,9 @@ final class CudaExports {
     return code;
   }
 
-  private int handedOut(long[] out, int code) {
+  private int handedOut(long[] out, int code, String label) {
     if (code == SUCCESS) {
-      out[0] = descriptors.handOut((int) out[0]);
+      out[0] = descriptors.handOut((int) out[0], label);
     }
     return code;
   }
@@ -715,7 +717,14 @@ final class CudaExports {
         () ->
             switch (w.int32(2)) {
               case POSIX_FD ->
-                  out32(w, 0, out -> handedOut(out, driver.memExportToDescriptor(out, w.int64(1))));
+                  out32(
+                      w,
+                      0,
+                      out ->
+                          handedOut(
+                              out,
+                              driver.memExportToDescriptor(out, w.int64(1)),
+                              "simulated memory"));
               case FABRIC -> {
                 long[] words = new long[8];
                 int code = driver.memExportToFabric(words, w.int64(1));

@@ -76,12 +76,12 @@ final class CudaTraitsTest {
 
   @Test
   void aDeviceThatReadsHostPageTablesDoesNotPin() {
-    assertEquals(PinModel.COHERENT, traits("-DCOHERENT").pinModel());
+    assertEquals(PinModel.COHERENT, traits("register.pin-model=coherent").pinModel());
   }
 
   @Test
   void aDeviceThatCannotUseHostPointersIsAskedForEachRange() {
-    assertEquals(Alias.PER_RANGE, traits("-DALIAS").alias());
+    assertEquals(Alias.PER_RANGE, traits("register.alias=per-range-and-device").alias());
   }
 
   private Traits traits(String... flags) {

@@ -58,7 +58,7 @@ final class CudaVirtualMemoryTest {
   }
 
   @Test
-  void whatTheDeviceReportsIsWhatThePortSays() {
+  void whatTheDeviceReportsIsWhatThePortSays(@TempDir Path elsewhere) {
     assertEquals(GRANULE, virtual.granuleBytes(PhysicalForm.plain()));
     assertEquals(GRANULE, virtual.granuleBytes(SHARED));
     assertEquals(Set.of(HandleKind.POSIX_FD, HandleKind.FABRIC), virtual.exportableKinds());
@@ -66,7 +66,8 @@ final class CudaVirtualMemoryTest {
     assertTrue(virtual.fabric().isPresent());
     assertTrue(virtual.dmaBuf().isPresent());
 
-    try (DevicePort other = pretend.driver().open(1)) {
+    PretendDriver another = new PretendDriver(elsewhere, "vmm.fabric-code=801");
+    try (DevicePort other = another.driver().open(0)) {
       VirtualMemoryPort without = other.virtualMemory().orElseThrow();
       assertEquals(Set.of(HandleKind.POSIX_FD), without.exportableKinds());
       assertTrue(without.fabric().isEmpty());
@@ -151,7 +152,7 @@ final class CudaVirtualMemoryTest {
     assertTrue(Files.exists(Path.of("/proc/self/fd/" + descriptor))); // still the caller's
     StreamHandle stream = port.createStream(0);
     port.fill(here, (byte) 0x5A, stream);
-    assertEquals((byte) 0x5A, deviceMemory(there).get(JAVA_BYTE, GRANULE - 1));
+    assertEquals((byte) 0x5A, pretend.read(there).get(JAVA_BYTE, GRANULE - 1));
     assertTrue(virtual.rdmaCapable(here));
     assertFalse(virtual.rdmaCapable(there)); // an imported handle does not say
     port.destroyStream(stream);
@@ -175,25 +176,37 @@ final class CudaVirtualMemoryTest {
   }
 
   @Test
-  void fabricNeedsPermissionAndItsHandlesAre64Bytes() {
-    var fabric = virtual.fabric().orElseThrow();
-    PhysicalHandle known = virtual.create(GRANULE, PhysicalForm.plain());
-    MemorySegment bytes = Arena.ofAuto().allocate(64);
-    bytes.set(JAVA_BYTE, 0, (byte) known.value());
-    bytes.set(JAVA_BYTE, 63, (byte) 0x5A);
-
+  void fabricNeedsPermission() {
     DriverException refused =
         assertThrows(
             DriverException.class,
             () ->
                 virtual.create(GRANULE, new PhysicalForm(Set.of(HandleKind.FABRIC), RdmaWish.NO)));
-    PhysicalHandle imported = fabric.importFabric(bytes);
 
     assertEquals(DriverFault.NOT_PERMITTED, refused.fault());
-    assertEquals(known, imported);
-    assertThrows(DriverException.class, () -> fabric.exportFabric(known, bytes));
-    virtual.release(known);
-    virtual.release(imported);
+  }
+
+  @Test
+  void fabricHandlesAre64BytesAndShareTheMemory(@TempDir Path elsewhere) {
+    PretendDriver connected = new PretendDriver(elsewhere, "vmm.fabric-code=0");
+    try (DevicePort device = connected.driver().open(0)) {
+      VirtualMemoryPort memory = device.virtualMemory().orElseThrow();
+      var fabric = memory.fabric().orElseThrow();
+      PhysicalHandle known =
+          memory.create(GRANULE, new PhysicalForm(Set.of(HandleKind.FABRIC), RdmaWish.NO));
+      PhysicalHandle plain = memory.create(GRANULE, PhysicalForm.plain());
+      MemorySegment bytes = Arena.ofAuto().allocate(64);
+
+      fabric.exportFabric(known, bytes);
+      PhysicalHandle imported = fabric.importFabric(bytes);
+      memory.release(known);
+
+      assertEquals(2 * GRANULE, connected.audit().deviceBytes()); // the importer keeps it
+      assertThrows(DriverException.class, () -> fabric.exportFabric(plain, bytes));
+      memory.release(imported);
+      memory.release(plain);
+    }
+    connected.assertNothingLeft(0);
   }
 
   @Test
@@ -233,11 +246,6 @@ final class CudaVirtualMemoryTest {
     assertEquals(9, host.get(JAVA_BYTE, 0));
     assertEquals(9, host.get(JAVA_BYTE, range.bytes() - 1));
     port.destroyStream(stream);
-  }
-
-  @SuppressWarnings("restricted")
-  private static MemorySegment deviceMemory(DeviceRange range) {
-    return MemorySegment.ofAddress(range.address()).reinterpret(range.bytes());
   }
 
   /** Closes a raw descriptor with libc's own call. */

@@ -12,6 +12,7 @@ import io.holdfast.device.DeviceStream;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.spi.BackendProvider;
+import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.StandardBackend;
 import java.lang.foreign.MemorySegment;
 import java.net.URISyntaxException;
@@ -81,7 +82,9 @@ final class JCudaBridgeTest {
 
       assertEquals(4096, half.byteSize());
       assertEquals(0, JCudaDriver.cuMemcpyHtoDAsync(bridge.pointer(half), ours, 4096, stream));
-      assertEquals((byte) 0x3C, deviceMemory(half).get(JAVA_BYTE, 4095));
+      assertEquals(
+          (byte) 0x3C,
+          pretend.read(new DeviceRange(half.rawAddress(), half.byteSize())).get(JAVA_BYTE, 4095));
       assertTrue(device.info().name().startsWith("Pretend"));
       wrapped.close();
     }
@@ -144,7 +147,7 @@ final class JCudaBridgeTest {
    */
   @Test
   void theJCudaBindingFindsItsClassesOnTheClassPathFromInsideItsModule() throws Exception {
-    Path library = CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1");
+    Path library = SimulatedLibcuda.compile(folder, SimulatedLibcuda.cuda580(), List.of());
     String asks =
         """
         import io.holdfast.Availability.Unavailable;
@@ -219,10 +222,5 @@ final class JCudaBridgeTest {
 
   private static Path place(Class<?> type) throws URISyntaxException {
     return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
-  }
-
-  @SuppressWarnings("restricted")
-  private static MemorySegment deviceMemory(DeviceSegment segment) {
-    return MemorySegment.ofAddress(segment.rawAddress()).reinterpret(segment.byteSize());
   }
 }

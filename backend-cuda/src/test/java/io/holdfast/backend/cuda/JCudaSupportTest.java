@@ -72,8 +72,10 @@ final class JCudaSupportTest {
   }
 
   private void pretended() {
-    Path library = CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1");
-    properties.put("holdfast.cuda.library", library.toString());
+    SimulatedLibcuda library =
+        new SimulatedLibcuda(
+            folder, List.of(), SimulatedLibcuda.machine(SimulatedLibcuda.cuda580()));
+    properties.put("holdfast.cuda.library", library.file().toString());
   }
 
   private Unavailable refused() {

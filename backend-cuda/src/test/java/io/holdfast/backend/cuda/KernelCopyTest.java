@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.backend.cpusim.driver.FaultScript;
+import io.holdfast.backend.cpusim.driver.Operation;
 import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.CopyTable.Direction;
 import io.holdfast.spi.DevicePort;
@@ -101,7 +103,7 @@ final class KernelCopyTest {
   // ---- through the port, on a driver that pretends
 
   @ParameterizedTest
-  @ValueSource(strings = {"FFM", "JCuda", "-DALIAS"})
+  @ValueSource(strings = {"FFM", "JCuda", "register.alias=per-range-and-device"})
   void launchesCoverEveryByteOfEveryRow(String how) {
     PretendDriver pretend =
         switch (how) {
@@ -112,7 +114,7 @@ final class KernelCopyTest {
     DevicePort port = pretend.driver().open(0);
     KernelCopyPort kernels = port.kernelCopies().orElseThrow();
     assertTrue(port.kernelAbsence().isEmpty());
-    assertEquals(1, pretend.alive("modules"));
+    assertEquals(1, pretend.audit().modules());
     Random random = new Random(3);
     int rows = 300;
     MemorySegment host = arena.allocate(4 << 20, 4096);
@@ -137,24 +139,25 @@ final class KernelCopyTest {
     }
     kernels.copyByKernel(table, port.seenByDevice(columns), 10, 290, 8, stream);
 
+    MemorySegment there = pretend.read(device);
     for (int row = 0; row < rows; row++) {
-      MemorySegment there = deviceMemory(device).asSlice(row * 8192L, 8192);
+      MemorySegment block = there.asSlice(row * 8192L, 8192);
       long bytes = row < 10 || row >= 290 ? 0 : table.bytes(row);
       assertEquals(
-          -1, there.asSlice(0, bytes).mismatch(host.asSlice(row * 8192L, bytes)), "row " + row);
+          -1, block.asSlice(0, bytes).mismatch(host.asSlice(row * 8192L, bytes)), "row " + row);
       for (long at = bytes; at < 8192; at++) {
-        assertEquals(0, there.get(JAVA_BYTE, at));
+        assertEquals(0, block.get(JAVA_BYTE, at));
       }
     }
-    assertEquals(0, pretend.variable("fake_last_mixed"));
-    assertEquals(8, pretend.variable("fake_last_grid"));
-    assertEquals(512, pretend.variable("fake_last_block"));
+    assertEquals("holdfast_copy_like", pretend.launches().last().kernel());
+    assertEquals(8, pretend.launches().last().blocks());
+    assertEquals(512, pretend.launches().last().threads());
 
     table.set(10, device.address(), hostSeen, 4 << 20); // one row as long as all others together
     kernels.copyByKernel(table, port.seenByDevice(columns), 10, 290, 3, stream);
-    assertEquals(1, pretend.variable("fake_last_mixed"));
-    assertEquals(3, pretend.variable("fake_last_grid"));
-    assertEquals(-1, deviceMemory(device).asSlice(3 << 20).mismatch(host.asSlice(3 << 20)));
+    assertEquals("holdfast_copy_mixed", pretend.launches().last().kernel());
+    assertEquals(3, pretend.launches().last().blocks());
+    assertEquals(-1, pretend.read(device).asSlice(3 << 20).mismatch(host.asSlice(3 << 20)));
 
     kernels.copyByKernel(
         table, port.seenByDevice(columns), 10, 10, 3, stream); // no rows, no launch
@@ -168,7 +171,8 @@ final class KernelCopyTest {
 
   @Test
   void aDriverThatDoesNotTakeTheTextIsAReasonAndNotAFailure() {
-    PretendDriver pretend = new PretendDriver(folder, "-DJIT_CODE=222");
+    PretendDriver pretend = new PretendDriver(folder);
+    pretend.machine().faults().add(FaultScript.failCall(Operation.MODULE_LOAD, 1, 222));
 
     try (DevicePort port = pretend.driver().open(0)) {
       assertTrue(port.kernelCopies().isEmpty());
@@ -176,11 +180,6 @@ final class KernelCopyTest {
           port.kernelAbsence().orElseThrow().contains("cuModuleLoadData answered 222"),
           port.kernelAbsence().orElseThrow());
     }
-  }
-
-  @SuppressWarnings("restricted")
-  private static MemorySegment deviceMemory(DeviceRange range) {
-    return MemorySegment.ofAddress(range.address()).reinterpret(range.bytes());
   }
 
   // ---- the kernels themselves

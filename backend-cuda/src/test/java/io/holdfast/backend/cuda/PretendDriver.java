@@ -1,95 +1,129 @@
 package io.holdfast.backend.cuda;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.holdfast.backend.cpusim.LeakPolicy;
+import io.holdfast.backend.cpusim.SimEngine;
+import io.holdfast.backend.cpusim.SimMachine;
+import io.holdfast.backend.cpusim.driver.Blocker;
+import io.holdfast.backend.cpusim.driver.DeviceSpec;
+import io.holdfast.backend.cpusim.driver.LeakAudit;
+import io.holdfast.backend.cpusim.driver.Ledger;
+import io.holdfast.backend.cpusim.driver.Operation;
+import io.holdfast.backend.cpusim.driver.Personalities;
+import io.holdfast.backend.cpusim.driver.SimDriver;
+import io.holdfast.backend.cpusim.driver.SimSchedule;
+import io.holdfast.backend.cpusim.driver.VirtualClock;
+import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.StreamHandle;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The compiled {@code working_libcuda.c} behind the true binding, and the doors it has for tests.
+ * The true binding over a simulated driver that does work at once, and what an engine beside it
+ * does. Two devices of 8 GiB, of which the second knows no node; contexts cost no memory.
  */
 final class PretendDriver {
   static final long BASE_PAGE_BYTES = 4096;
 
-  private static final List<String> KINDS =
-      List.of(
-          "registrations",
-          "allocations",
-          "reservations",
-          "mappings",
-          "physical allocations",
-          "streams",
-          "events",
-          "modules",
-          "host allocations",
-          "retained contexts");
+  private static final int GLOBAL = 0;
+  private static final int RELAXED = 2;
 
-  private final SymbolLookup symbols;
+  private final SimulatedLibcuda library;
   private final CudaBindings bindings;
   private final CudaDriver driver;
+  private final Map<Long, Blocker> held = new HashMap<>();
+  private final ExecutorService engine =
+      Executors.newSingleThreadExecutor(
+          task -> Thread.ofPlatform().daemon().name("engine").unstarted(task));
+  private long capturing;
 
-  /** Compiles a library of its own into that folder and starts it. */
-  PretendDriver(Path folder, String... flags) {
-    this(CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1", flags));
+  /**
+   * A library of its own in that folder.
+   *
+   * @param changes lines of the personality as {@code key=value}, and exports to hide
+   */
+  PretendDriver(Path folder, String... changes) {
+    this(new SimulatedLibcuda(folder, hidden(changes), boot(changes)), Optional.empty());
   }
 
-  private PretendDriver(Path library) {
-    symbols = ((DynamicLibrary.Opened) DynamicLibrary.open(library.toString())).symbols();
-    bindings = new CudaBindings("pretended", symbols);
+  private PretendDriver(SimulatedLibcuda library, Optional<CudaCalls> calls) {
+    this.library = library;
+    bindings = new CudaBindings("pretended", library.symbols());
     assertEquals(List.of(), bindings.missing());
     assertEquals(0, bindings.cuInit(0));
-    driver = new CudaDriver(bindings, 13_000, Optional.empty(), BASE_PAGE_BYTES);
+    driver = new CudaDriver(calls.orElse(bindings), 13_000, Optional.empty(), BASE_PAGE_BYTES);
   }
 
-  private PretendDriver(PretendDriver other, CudaCalls calls) {
-    symbols = other.symbols;
-    bindings = other.bindings;
-    driver = new CudaDriver(calls, 13_000, Optional.empty(), BASE_PAGE_BYTES);
+  private static List<String> hidden(String... changes) {
+    return List.of(changes).stream().filter(change -> !change.contains("=")).toList();
+  }
+
+  private static SimMachine boot(String... changes) {
+    Map<String, String> lines = new HashMap<>(Map.of("context-bytes", "0"));
+    for (String change : changes) {
+      int equals = change.indexOf('=');
+      if (equals > 0) {
+        lines.put(change.substring(0, equals), change.substring(equals + 1));
+      }
+    }
+    return SimMachine.builder()
+        .personality(Personalities.named("cuda-580", lines))
+        .devices(
+            List.of(
+                device("Pretend 0", "00112233-4455-6677-8899-aabbccddeeff", "0000:ab:00.0", 3),
+                device("Pretend 1", "01122334-4556-6778-899a-abbccddeef00", "0000:ac:00.0", -1)))
+        .clock(new VirtualClock())
+        .schedule(SimSchedule.eager())
+        .freshByte((byte) 0)
+        .leaks(LeakPolicy.IGNORE)
+        .build();
+  }
+
+  private static DeviceSpec device(String name, String uuid, String pci, int node) {
+    return new DeviceSpec(name, uuid, pci, 8L << 30, OptionalInt.of(node), 0);
   }
 
   /**
    * The same through JCuda. Its natives find the one library of their name that the process has
-   * loaded, so all tests share this one; skips, visibly, where the natives are not.
+   * loaded, so all tests share the library, each with a machine of its own; skips, visibly, where
+   * the natives are not.
    */
   static PretendDriver throughJCuda() {
-    return ThroughJCuda.DRIVER;
+    ThroughJCuda.LIBRARY.answerBy(boot());
+    return switch (JCudaSupport.open(Surroundings.present(), (what, outcome) -> {})) {
+      case JCudaSupport.Outcome.Found found ->
+          new PretendDriver(ThroughJCuda.LIBRARY, Optional.of(found.calls()));
+      case JCudaSupport.Outcome.Refused no ->
+          Assumptions.abort("skipped: " + no.why().reason() + ". " + no.why().remedy());
+    };
   }
 
   private static final class ThroughJCuda {
-    static final PretendDriver DRIVER = open();
+    static final SimulatedLibcuda LIBRARY = open();
 
-    private static PretendDriver open() {
-      PretendDriver direct;
+    private static SimulatedLibcuda open() {
       try {
-        direct =
-            new PretendDriver(
-                CLibrary.compile(
-                    Files.createTempDirectory("holdfast-jcuda-"),
-                    "working_libcuda.c",
-                    "libcuda.so.1",
-                    "-Wl,-soname,libcuda.so.1"));
+        Path folder = Files.createTempDirectory("holdfast-jcuda-");
+        return new SimulatedLibcuda(SimulatedLibcuda.compileForAll(folder), boot());
       } catch (IOException unwritable) {
         throw new UncheckedIOException(unwritable);
       }
-      return switch (JCudaSupport.open(Surroundings.present(), (what, outcome) -> {})) {
-        case JCudaSupport.Outcome.Found found -> new PretendDriver(direct, found.calls());
-        case JCudaSupport.Outcome.Refused no ->
-            Assumptions.abort("skipped: " + no.why().reason() + ". " + no.why().remedy());
-      };
     }
   }
 
@@ -101,113 +135,143 @@ final class PretendDriver {
     return bindings;
   }
 
+  SimMachine machine() {
+    return library.machine();
+  }
+
+  CudaKernelLaunches launches() {
+    return library.launches();
+  }
+
+  private SimDriver raw() {
+    return library.machine().calls();
+  }
+
+  /** On the engine's own thread. */
+  private <T> T byTheEngine(Supplier<T> work) {
+    return CompletableFuture.supplyAsync(work, engine).join();
+  }
+
+  /** On the engine's thread, in the shared context of the first device. */
+  private <T> T inSharedContext(Supplier<T> work) {
+    return byTheEngine(
+        () -> {
+          long[] context = new long[1];
+          assertEquals(0, raw().primaryCtxRetain(context, 0));
+          assertEquals(0, raw().ctxSetCurrent(context[0]));
+          try {
+            return work.get();
+          } finally {
+            assertEquals(0, raw().primaryCtxRelease(0));
+          }
+        });
+  }
+
   /** An engine's own context on a device. */
   long createContext(int device) {
-    try {
-      return (long) hook("fake_create_context", JAVA_LONG, JAVA_INT).invokeExact(device);
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
+    return byTheEngine(
+        () -> {
+          long[] context = new long[1];
+          assertEquals(0, raw().ctxCreate(context, device));
+          return context[0];
+        });
   }
 
   /**
    * From now on an engine captures a graph in another thread, in the mode that tolerates nobody.
    */
   void setCapturing(boolean on) {
-    call("fake_set_capturing", on ? 1 : 0);
+    inSharedContext(
+        () -> {
+          long[] out = new long[1];
+          if (on) {
+            assertEquals(0, raw().streamCreate(out, 0, 0));
+            capturing = out[0];
+            assertEquals(0, raw().streamBeginCapture(capturing, GLOBAL));
+          } else {
+            raw().streamEndCapture(capturing, out);
+            assertEquals(0, raw().streamDestroy(capturing));
+          }
+          return null;
+        });
   }
 
   boolean captureIsDead() {
-    try {
-      return (int) hook("fake_capture_dead", JAVA_INT).invokeExact() != 0;
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
+    return inSharedContext(() -> raw().streamIsCapturing(capturing)) == 2;
   }
 
+  /** 1 captured by an engine, 2 captured and broken, 0 no more. */
   void setStreamCapture(StreamHandle stream, int status) {
-    try {
-      hookVoid("fake_set_stream_capture", JAVA_LONG, JAVA_INT).invokeExact(stream.value(), status);
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
+    inSharedContext(
+        () ->
+            switch (status) {
+              case 0 -> raw().streamEndCapture(stream.value(), new long[1]);
+              case 1 -> raw().streamBeginCapture(stream.value(), RELAXED);
+              default -> raw().streamQuery(stream.value());
+            });
   }
 
   /** Work on the stream waits until {@link #letGo}. */
   void hold(StreamHandle stream) {
-    callLong("fake_hold", stream.value());
+    held.put(stream.value(), raw().block(stream.value()));
   }
 
   void letGo(StreamHandle stream) {
-    callLong("fake_let_go", stream.value());
-  }
-
-  int streamFlags(StreamHandle stream) {
-    return ask("fake_stream_flags", stream.value());
-  }
-
-  int streamPriority(StreamHandle stream) {
-    return ask("fake_stream_priority", stream.value());
-  }
-
-  int registrationFlags(MemorySegment range) {
-    return ask("fake_registration_flags", range.address());
-  }
-
-  int alive(String kind) {
-    try {
-      return (int) hook("fake_alive", JAVA_INT, JAVA_INT).invokeExact(KINDS.indexOf(kind));
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
+    Blocker blocker = held.remove(stream.value());
+    if (blocker != null) {
+      blocker.release();
     }
   }
 
-  /** A variable of the library's. */
-  @SuppressWarnings("restricted")
-  int variable(String name) {
-    return symbols.find(name).orElseThrow().reinterpret(Integer.BYTES).get(JAVA_INT, 0);
+  /** Work of that length on the machine's clock. */
+  void delay(StreamHandle stream, long nanos) {
+    assertEquals(0, inSharedContext(() -> raw().launchDelay(stream.value(), nanos)));
   }
 
-  /** Nothing is left but the contexts that are still open. */
+  int streamFlags() {
+    return (int) last(Operation.STREAM_CREATE).first();
+  }
+
+  int streamPriority() {
+    return (int) last(Operation.STREAM_CREATE).second();
+  }
+
+  int registrationFlags() {
+    return (int) last(Operation.HOST_REGISTER).third();
+  }
+
+  private Ledger.Call last(Operation operation) {
+    return library.machine().ledger().since(0).stream()
+        .filter(call -> call.operation() == operation)
+        .reduce((one, later) -> later)
+        .orElseThrow();
+  }
+
+  /** What is in device memory, which no CPU reaches. */
+  MemorySegment read(DeviceRange range) {
+    return byTheEngine(
+        () -> {
+          try (SimEngine reader = library.machine().engine(0)) {
+            MemorySegment bytes = Arena.ofAuto().allocate(range.bytes(), Long.BYTES);
+            return bytes.copyFrom(
+                MemorySegment.ofArray(reader.read(range.address(), (int) range.bytes())));
+          }
+        });
+  }
+
+  int retainedContexts() {
+    return audit().retains();
+  }
+
+  LeakAudit audit() {
+    library.sweep();
+    return library.machine().audit();
+  }
+
+  /** Nothing is left but contexts: those that are still open, and engines'. */
   void assertNothingLeft(int contexts) {
-    for (String kind : KINDS) {
-      assertEquals(kind.equals("retained contexts") ? contexts : 0, alive(kind), kind);
-    }
-  }
-
-  private void call(String name, int argument) {
-    try {
-      hookVoid(name, JAVA_INT).invokeExact(argument);
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
-  }
-
-  private void callLong(String name, long argument) {
-    try {
-      hookVoid(name, JAVA_LONG).invokeExact(argument);
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
-  }
-
-  private int ask(String name, long argument) {
-    try {
-      return (int) hook(name, JAVA_INT, JAVA_LONG).invokeExact(argument);
-    } catch (Throwable bug) {
-      throw new AssertionError(bug);
-    }
-  }
-
-  @SuppressWarnings("restricted")
-  private MethodHandle hook(String name, MemoryLayout result, MemoryLayout... arguments) {
-    return Linker.nativeLinker()
-        .downcallHandle(symbols.find(name).orElseThrow(), FunctionDescriptor.of(result, arguments));
-  }
-
-  @SuppressWarnings("restricted")
-  private MethodHandle hookVoid(String name, MemoryLayout... arguments) {
-    return Linker.nativeLinker()
-        .downcallHandle(symbols.find(name).orElseThrow(), FunctionDescriptor.ofVoid(arguments));
+    List<String> left = new ArrayList<>(audit().leaks());
+    left.removeIf(one -> one.endsWith("engine contexts"));
+    assertEquals(contexts == 0 ? List.of() : List.of(contexts + " context retains"), left);
   }
 }

@@ -20,7 +20,7 @@ final class SelfCheckTest {
 
   @Test
   void thePortsPartPassesOnThePretendedDriver() {
-    Path library = CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1");
+    Path library = library();
 
     int code = run(library, "port");
 
@@ -31,9 +31,9 @@ final class SelfCheckTest {
 
   @Test
   void anAnswerThatIsNotTheRightOneFails() {
-    Path library = CLibrary.compile(folder, "working_libcuda.c", "libcuda.so.1");
+    Path library = library("cuCtxCreate_v2");
 
-    int code = run(library, "foreign"); // needs calls that the pretended driver has not
+    int code = run(library, "foreign"); // needs what this library lacks
 
     assertEquals(1, code, this::words);
     assertTrue(words().contains("FAIL  8a an engine's own context  ended early"), this::words);
@@ -52,6 +52,12 @@ final class SelfCheckTest {
     assertEquals(2, run(folder, "everything"));
     assertTrue(
         words().contains("the parts are port, foreign, answers, kernel, rates"), this::words);
+  }
+
+  private Path library(String... hidden) {
+    return new SimulatedLibcuda(
+            folder, List.of(hidden), SimulatedLibcuda.machine(SimulatedLibcuda.cuda580()))
+        .file();
   }
 
   private int run(Path library, String... parts) {

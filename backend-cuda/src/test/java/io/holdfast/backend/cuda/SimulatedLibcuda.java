@@ -73,17 +73,23 @@ final class SimulatedLibcuda implements AutoCloseable {
     shim = NativeShim.bind(symbols, exports.table());
   }
 
-  static Path compile(Path folder, Personality personality, Collection<String> hidden) {
+  /**
+   * A library that the system's loader knows by its name, so that whoever needs {@code
+   * libcuda.so.1} in this process gets it. One per process.
+   */
+  static Path compileForAll(Path folder) {
+    return compile(folder, cuda580(), List.of(), "-Wl,-soname,libcuda.so.1");
+  }
+
+  static Path compile(
+      Path folder, Personality personality, Collection<String> hidden, String... flags) {
     List<String> absent = new ArrayList<>(personality.missingSymbols());
     absent.addAll(hidden);
     absent.sort(null);
-    return CLibrary.compile(
-        folder,
-        SOURCE,
-        "libcuda.so.1",
-        "-I" + Folders.HEADER,
-        "-Wl,-soname,libcuda.so.1",
-        "-Wl,--version-script=" + Folders.hiding(absent));
+    List<String> all = new ArrayList<>(List.of(flags));
+    all.add("-I" + Folders.HEADER);
+    all.add("-Wl,--version-script=" + Folders.hiding(absent));
+    return CLibrary.compile(folder, SOURCE, "libcuda.so.1", all.toArray(new String[0]));
   }
 
   /** Two devices with PCI addresses, the first one on node 3, behind the driver of that name. */

@@ -180,7 +180,7 @@ final class SimulatedLibcudaTest {
 
   /** A Java that finds the library as any program finds its driver. */
   private Child child(List<String> options, String... arguments) throws Exception {
-    SimulatedLibcuda.compile(folder, SimulatedLibcuda.cuda580(), List.of());
+    SimulatedLibcuda.compileForAll(folder);
     List<String> command =
         new ArrayList<>(
             List.of(

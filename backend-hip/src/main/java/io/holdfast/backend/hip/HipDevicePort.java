@@ -169,7 +169,7 @@ final class HipDevicePort implements DevicePort {
 
   @Override
   public void unregister(MemorySegment range) {
-    driver.registrations().remove(range);
+    boolean known = driver.registrations().remove(range);
     int code = 0;
     HipFrame frame = enter();
     try {
@@ -179,7 +179,9 @@ final class HipDevicePort implements DevicePort {
       Reference.reachabilityFence(range);
     }
     if (code != 0) {
-      driver.registrations().add(range);
+      if (known) {
+        driver.registrations().add(range);
+      }
       throw failure("hipHostUnregister(0x%x)".formatted(range.address()), code);
     }
   }

@@ -180,9 +180,6 @@ final class HipLoader {
           INSTALL + ", and let " + LIBRARY_PROPERTY + " name no other library");
     }
     log.tried("exports of " + name, "all that are needed");
-    for (HipFeature feature : HipFeature.values()) {
-      log.tried(feature.words(), bindings.offers(feature) ? "exported" : "absent");
-    }
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment number = arena.allocate(JAVA_INT);
       int code = bindings.hipRuntimeGetVersion(number);
@@ -196,6 +193,11 @@ final class HipLoader {
                 ? "the HIP runtime is " + version.words() + ", and 5.2 is the oldest that is known"
                 : "the HIP runtime does not tell its version: " + answer(bindings, code),
             INSTALL);
+      }
+      for (HipFeature feature : HipFeature.values()) {
+        log.tried(
+            feature.words(),
+            bindings.offers(feature) ? "exported" + version.reservation(feature) : "absent");
       }
       number.set(JAVA_INT, 0, 0);
       code = bindings.hipGetDeviceCount(number);

@@ -1,42 +1,52 @@
 package io.holdfast.backend.hip;
 
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * The first addresses of what this driver has registered.
+ * What this driver has registered, by first addresses.
  *
  * <p>The runtime finds a registration by any address inside of it, and then removes it by the exact
  * key: unregistering by an inner address ends the process in an assertion. A mistake of ours must
- * not, so nothing is unregistered by an address that is not known to be a first one.
+ * not, so an address inside of a range that is known does not reach the runtime. All others do:
+ * their answer is the runtime's. Any thread.
  */
 final class HipRegistrations {
-  private final ConcurrentMap<Long, Integer> bases = new ConcurrentHashMap<>();
+  private final ConcurrentSkipListMap<Long, Registered> ranges = new ConcurrentSkipListMap<>();
 
-  /** It was registered; up to version 7.2 the same range can be so twice. */
+  /** Up to version 7.2 the same range can be registered more than once. */
+  private record Registered(long bytes, int times) {}
+
+  /** It was registered. */
   void add(MemorySegment range) {
-    bases.merge(range.address(), 1, Integer::sum);
+    ranges.merge(
+        range.address(),
+        new Registered(range.byteSize(), 1),
+        (old, one) -> new Registered(Math.max(old.bytes(), one.bytes()), old.times() + 1));
   }
 
   /**
    * It is to be unregistered; where that fails it is {@linkplain #add added} again.
    *
-   * @throws IllegalArgumentException where no range that begins there is registered
+   * @return whether it is known
+   * @throws IllegalArgumentException where it begins inside of a known range
    */
-  void remove(MemorySegment range) {
-    boolean[] known = new boolean[1];
-    bases.computeIfPresent(
-        range.address(),
-        (base, count) -> {
-          known[0] = true;
-          return count > 1 ? count - 1 : null;
-        });
-    if (!known[0]) {
-      throw new IllegalArgumentException(
-          "no range that was registered here begins at 0x%x, and the HIP runtime aborts the process"
-                  .formatted(range.address())
-              + " for an address inside of one");
+  boolean remove(MemorySegment range) {
+    Map.Entry<Long, Registered> before = ranges.floorEntry(range.address());
+    if (before == null || range.address() >= before.getKey() + before.getValue().bytes()) {
+      return false;
     }
+    if (before.getKey() != range.address()) {
+      throw new IllegalArgumentException(
+          "0x%x lies inside of the registration at 0x%x, and the HIP runtime aborts the process"
+                  .formatted(range.address(), before.getKey())
+              + " when that is unregistered by an inner address");
+    }
+    ranges.computeIfPresent(
+        range.address(),
+        (base, known) ->
+            known.times() > 1 ? new Registered(known.bytes(), known.times() - 1) : null);
+    return true;
   }
 }

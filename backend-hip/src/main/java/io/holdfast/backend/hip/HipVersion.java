@@ -77,9 +77,17 @@ record HipVersion(int number) {
     return number >= HIP_7_13;
   }
 
-  /** Before, a batch is a loop inside the runtime: it saves calls, and moves nothing sooner. */
-  boolean batchesTogether() {
-    return number >= HIP_7_14;
+  /** What an exported feature is short of in this version, to be said after its name. */
+  String reservation(HipFeature feature) {
+    return switch (feature) {
+      case VIRTUAL_MEMORY -> virtualMemoryIsReal() ? "" : ", and hollow before 6.1";
+      case FILE_DESCRIPTORS -> hasFileDescriptors() ? "" : ", and refused before 6.2";
+      case BATCH_COPY ->
+          number >= HIP_7_14
+              ? ""
+              : ", as a loop inside the runtime: it saves calls and moves nothing sooner";
+      default -> "";
+    };
   }
 
   /**

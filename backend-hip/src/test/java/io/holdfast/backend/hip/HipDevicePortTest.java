@@ -195,13 +195,16 @@ final class HipDevicePortTest {
     IllegalArgumentException interior =
         assertThrows(IllegalArgumentException.class, () -> port.unregister(memory.asSlice(4096)));
     port.unregister(memory);
-    IllegalArgumentException twice =
-        assertThrows(IllegalArgumentException.class, () -> port.unregister(memory));
+    DriverException twice = assertThrows(DriverException.class, () -> port.unregister(memory));
 
-    for (IllegalArgumentException refusal : List.of(interior, twice)) {
-      assertTrue(
-          String.valueOf(refusal.getMessage()).startsWith("no range that was registered here"));
-    }
+    assertTrue(
+        String.valueOf(interior.getMessage())
+            .startsWith(
+                "0x%x lies inside of the registration at 0x%x"
+                    .formatted(memory.address() + 4096, memory.address())),
+        interior.getMessage());
+    assertEquals(DriverFault.NOT_REGISTERED, twice.fault());
+    assertEquals("hipHostUnregister(0x%x)".formatted(memory.address()), twice.operation());
   }
 
   @Test

@@ -490,7 +490,9 @@ final class HipExports {
                     0,
                     out ->
                         handedOut(
-                            out, driver.memGetHandleForAddressRange(out, w.int64(1), w.int64(2)))));
+                            out,
+                            driver.memGetHandleForAddressRange(out, w.int64(1), w.int64(2)),
+                            "dma-buf")));
   }
 
   private int setAccess(Words w) {
@@ -509,9 +511,9 @@ final class HipExports {
     return code;
   }
 
-  private int handedOut(long[] out, int code) {
+  private int handedOut(long[] out, int code, String label) {
     if (code == SUCCESS) {
-      out[0] = descriptors.handOut((int) out[0]);
+      out[0] = descriptors.handOut((int) out[0], label);
     }
     return code;
   }
@@ -538,7 +540,11 @@ final class HipExports {
             w.int64(3) != 0 || w.int32(2) != POSIX_FD
                 ? INVALID_VALUE
                 : out32(
-                    w, 0, out -> handedOut(out, driver.memExportToDescriptor(out, w.int64(1)))));
+                    w, 0, out ->
+                        handedOut(
+                            out,
+                            driver.memExportToDescriptor(out, w.int64(1)),
+                            "simulated memory")));
     put("hipMemImportFromShareableHandle", this::importHandle);
   }
 

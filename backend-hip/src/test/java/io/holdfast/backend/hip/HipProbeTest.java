@@ -222,8 +222,22 @@ final class HipProbeTest {
     assertTrue(available.version().startsWith("HIP runtime 7.2.26015, "), available.version());
     assertAll(
         () -> assertTranscript("hipGetDeviceCount: 2 devices"),
-        () -> assertTranscript("batched copies: exported"),
+        () -> assertTranscript("batched copies: exported, as a loop inside the runtime"),
+        () -> assertTranscript("virtual memory: exported"),
         () -> assertTranscript("system property holdfast.hip.kernels: off"));
+  }
+
+  @Test
+  void whatIsExportedAndDoesNotWorkIsSaidInTheTranscript() {
+    properties.put(
+        "holdfast.hip.library", PretendRuntime.library(machine, PretendRuntime.HIP_5_2).toString());
+
+    assertInstanceOf(Available.class, availability());
+
+    assertAll(
+        () -> assertTranscript("virtual memory: exported, and hollow before 6.1"),
+        () -> assertTranscript("memory by file descriptor: exported, and refused before 6.2"),
+        () -> assertTranscript("batched copies: absent"));
   }
 
   /** Loading Debian's makes the Java runtime warn of the stack guard on every start. */

@@ -3,6 +3,7 @@ package io.holdfast.backend.hip;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.BackendKind;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -90,7 +91,10 @@ final class HipSelfCheckTest {
                 ::get,
             file -> true);
     return HipSelfCheck.run(
-        java.util.List.of(parts), around, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        java.util.List.of(parts),
+        around,
+        BackendKind.SIMULATOR,
+        new PrintStream(bytes, true, StandardCharsets.UTF_8));
   }
 
   private String words() {

@@ -1,6 +1,8 @@
 package io.holdfast.backend.hip;
 
+import io.holdfast.Availability;
 import io.holdfast.Backend;
+import io.holdfast.BackendKind;
 import io.holdfast.backend.cpusim.LeakPolicy;
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.backend.cpusim.driver.DeviceSpec;
@@ -9,6 +11,8 @@ import io.holdfast.backend.cpusim.driver.Personalities;
 import io.holdfast.backend.cpusim.driver.Personality;
 import io.holdfast.backend.cpusim.shim.ExportTable;
 import io.holdfast.backend.cpusim.shim.NativeShim;
+import io.holdfast.spi.BackendProvider;
+import io.holdfast.spi.ProbeLog;
 import io.holdfast.spi.StandardBackend;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -109,12 +113,47 @@ final class SimulatedRuntime implements AutoCloseable {
 
   /** As users have it who ask for nothing. */
   Backend backendWithoutKernels() {
-    return StandardBackend.over(HipProvider.ID, HipProvider.openDriver(around(Map.of())));
+    return simulated(HipProvider.openDriver(around(Map.of())));
+  }
+
+  /** Nobody chooses it by accident, and no copy path is measured and its profile kept. */
+  private static Backend simulated(HipDriver driver) {
+    return StandardBackend.builder(HipProvider.ID, driver).kind(BackendKind.SIMULATOR).build();
+  }
+
+  /** Discovery's view of this library, in place of the machine's own. */
+  BackendProvider provider() {
+    return new BackendProvider() {
+      @Override
+      public int spiVersion() {
+        return SPI_VERSION;
+      }
+
+      @Override
+      public String id() {
+        return HipProvider.ID;
+      }
+
+      @Override
+      public BackendKind kind() {
+        return BackendKind.SIMULATOR;
+      }
+
+      @Override
+      public Availability probe(ProbeLog log) {
+        return HipProvider.probe(around(Map.of()), log);
+      }
+
+      @Override
+      public Backend open() {
+        return backendWithoutKernels();
+      }
+    };
   }
 
   /** The whole backend: the core's policy over the true binding over this library. */
   Backend backend() {
-    return StandardBackend.over(HipProvider.ID, driver());
+    return simulated(driver());
   }
 
   /** A machine without device nodes whose library is this one. */

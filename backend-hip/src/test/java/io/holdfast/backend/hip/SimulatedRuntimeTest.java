@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Availability.Unavailable;
+import io.holdfast.BackendKind;
 import io.holdfast.backend.cpusim.driver.Personalities;
 import io.holdfast.backend.cpusim.shim.NativeShim;
 import java.io.ByteArrayOutputStream;
@@ -124,7 +125,10 @@ final class SimulatedRuntimeTest {
     Surroundings around =
         runtime.around(Map.of("holdfast.hip.kernels", "on", "holdfast.check.batches", "40"));
     return HipSelfCheck.run(
-        List.of(), around, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        List.of(),
+        around,
+        BackendKind.SIMULATOR,
+        new PrintStream(bytes, true, StandardCharsets.UTF_8));
   }
 
   private String words() {

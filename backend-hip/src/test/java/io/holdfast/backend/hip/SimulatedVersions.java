@@ -3,12 +3,16 @@ package io.holdfast.backend.hip;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.holdfast.Backend;
+import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.Personalities;
+import io.holdfast.conformance.Engine;
+import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Backends over simulated runtimes for a kit that opens many, and what became of each. */
@@ -27,6 +31,16 @@ final class SimulatedVersions {
     } catch (IOException unwritable) {
       throw new UncheckedIOException(unwritable);
     }
+  }
+
+  /** Discovery's view of the runtime that was opened last. */
+  Optional<BackendProvider> provider() {
+    return opened.isEmpty() ? Optional.empty() : Optional.of(opened.getLast().provider());
+  }
+
+  /** An engine beside the runtime that was opened last. */
+  Optional<Engine> engine(Device device) {
+    return Optional.of(new SimulatedNeighbour(opened.getLast(), device.info().ordinal()));
   }
 
   /** Nothing is left in any of them. */

@@ -103,7 +103,8 @@ record Judgement(
       }
       return binding.isEmpty();
     } catch (UnsupportedException cannot) {
-      refusals.putIfAbsent(cannot.getMessage(), new Refusal(cannot.getMessage(), cannot.remedy()));
+      String text = String.valueOf(cannot.getMessage());
+      refusals.putIfAbsent(text, new Refusal(text, cannot.remedy()));
       return false;
     }
   }

@@ -1,8 +1,8 @@
 package io.holdfast.bench.experiment;
 
-import io.holdfast.bench.PageOption;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.bench.tool.RefusedException;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;

@@ -3,7 +3,7 @@ package io.holdfast.bench.experiment;
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
-import io.holdfast.bench.PageOption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.host.HostRequest;

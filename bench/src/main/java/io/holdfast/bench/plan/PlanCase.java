@@ -13,6 +13,7 @@ import io.holdfast.pin.PlanOutcome;
 import io.holdfast.pin.RegistrationPlan;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * One geometry with its answers.
@@ -78,6 +79,9 @@ public record PlanCase(String name, PlanGeometry geometry) {
 
   private static long number(JsonNode node, String field, String where) {
     JsonNode value = node.path(field);
+    if (value.isMissingNode()) {
+      throw new RefusedException(where + ": '" + field + "' is missing");
+    }
     if (!value.isIntegralNumber() || !value.canConvertToLong()) {
       throw new RefusedException(
           where + ": '" + field + "' must be a whole number below 2^63, not " + value);
@@ -136,10 +140,9 @@ public record PlanCase(String name, PlanGeometry geometry) {
     switch (strict()) {
       case RegistrationPlan plan ->
           text.append("  never inside a block: ")
-              .append(plan.registrations())
-              .append(" registrations, the longest of ")
-              .append(plan.longestCallBytes())
-              .append(" bytes")
+              .append(count(plan.registrations(), "registration"))
+              .append(", the longest of ")
+              .append(count(plan.longestCallBytes(), "byte"))
               .append(cuts(plan));
       case PlanOutcome.Infeasible no ->
           text.append("  never inside a block: infeasible: ")
@@ -148,18 +151,22 @@ public record PlanCase(String name, PlanGeometry geometry) {
     }
     RegistrationPlan relaxed = geometry.plan(CutPolicy.INSIDE_BLOCK_IF_NEEDED).orThrow();
     text.append("\n  default: ")
-        .append(relaxed.registrations())
-        .append(" registrations, ")
-        .append(relaxed.straddlingBlocks())
-        .append(" blocks over a cut")
+        .append(count(relaxed.registrations(), "registration"))
+        .append(", ")
+        .append(count(relaxed.straddlingBlocks(), "block"))
+        .append(" over a cut")
         .append(cuts(relaxed));
     PageCuts pages = geometry.pageCutsOnly();
     return text.append("\n  page cuts only: ")
-        .append(pages.registrations())
-        .append(" registrations, ")
-        .append(pages.straddlingBlocks())
-        .append(" blocks over a cut\n")
+        .append(count(pages.registrations(), "registration"))
+        .append(", ")
+        .append(count(pages.straddlingBlocks(), "block"))
+        .append(" over a cut\n")
         .toString();
+  }
+
+  private static String count(long number, String what) {
+    return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
   }
 
   private static String cuts(RegistrationPlan plan) {

@@ -28,7 +28,8 @@ final class CopyFigures {
     Map<Double, Spread> rates = new TreeMap<>();
     for (JsonNode result : run.jmh("CopyBenchmark")) {
       JsonNode params = result.path("params");
-      if (params.path("path").asText().equals(path)
+      if (!params.path("order").asText().equals("SAME")
+          && params.path("path").asText().equals(path)
           && params.path("direction").asText().equals(direction)) {
         Spread.ofRawData(result.path("secondaryMetrics").path("megabytes"))
             .ifPresent(

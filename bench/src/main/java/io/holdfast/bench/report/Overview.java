@@ -221,6 +221,9 @@ final class Overview {
   List<Table> claims() {
     List<List<String>> rows = new ArrayList<>();
     for (RunData run : runs) {
+      if (run.simulated()) {
+        continue; // the claims are about hardware
+      }
       for (JsonNode line : run.experiments("claim")) {
         boolean most = line.has("atMost");
         rows.add(

@@ -13,9 +13,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Runs one experiment in a process of its own and keeps the lines of JSON that it writes. */
 public final class ExperimentRunner {
+  private static final double PATIENCE_SECONDS = 300;
+  private static final double PATIENCE_TIMES = 5; // of what it should take
+
   private final Path log;
   private final String backend;
   private final List<String> moreFlags;
@@ -38,7 +44,7 @@ public final class ExperimentRunner {
    *
    * @param item what
    * @return what it wrote, claims that were not met among it
-   * @throws RefusedException when it wrote nothing
+   * @throws RefusedException when it failed
    */
   public List<ObjectNode> run(Item.Experiment item) {
     List<String> command = new ArrayList<>();
@@ -56,6 +62,10 @@ public final class ExperimentRunner {
       Process process =
           new ProcessBuilder(command).redirectError(Redirect.appendTo(log.toFile())).start();
       process.getOutputStream().close();
+      double patience = PATIENCE_SECONDS + PATIENCE_TIMES * item.seconds();
+      AtomicBoolean late = new AtomicBoolean();
+      CompletableFuture.delayedExecutor((long) patience, TimeUnit.SECONDS)
+          .execute(() -> end(process, late));
       try (BufferedReader answers = process.inputReader(StandardCharsets.UTF_8)) {
         for (String line = answers.readLine(); line != null; line = answers.readLine()) {
           last = line;
@@ -63,8 +73,14 @@ public final class ExperimentRunner {
         }
       }
       int code = process.waitFor();
-      if (lines.isEmpty()) {
-        throw new RefusedException("it ended with " + code + " and no result; see the log");
+      if (late.get()) {
+        throw new RefusedException("it took longer than " + (long) patience + " s and was ended");
+      }
+      boolean unmet =
+          lines.stream().anyMatch(line -> line.has("met") && !line.path("met").asBoolean());
+      if (lines.isEmpty() || (code != 0 && !unmet)) { // a claim that is not met is a result
+        throw new RefusedException(
+            "it ended with " + code + " after " + lines.size() + " results; see the log");
       }
       return lines;
     } catch (JsonProcessingException | ClassCastException wrong) {
@@ -74,6 +90,14 @@ public final class ExperimentRunner {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
       throw new RefusedException("interrupted");
+    }
+  }
+
+  private static void end(Process process, AtomicBoolean late) {
+    if (process.isAlive()) {
+      late.set(true);
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
     }
   }
 }

@@ -36,8 +36,14 @@ public record Plan(List<Item> items) {
   public static Plan of(Target target) {
     List<Item> items = new ArrayList<>();
     start(target, items);
+    if (target.full()) {
+      phases(target, items);
+    }
     copies(target, items);
+    submissions(target, items);
     planner(target, items);
+    simulator(target, items);
+    extensible(target, items);
     experiments(target, items);
     return new Plan(items);
   }
@@ -110,6 +116,29 @@ public record Plan(List<Item> items) {
     }
   }
 
+  /** A start taken apart. */
+  private static void phases(Target target, List<Item> items) {
+    Effort effort = new Effort(1, 1, 5, 100);
+    double each = 0.3 + target.poolMib() / (target.simulated() ? 400.0 : 3000.0);
+    for (String phase : List.of("Populate", "Register", "Release", "Unmap")) {
+      for (String pages : target.pages()) {
+        items.add(
+            benchmark(
+                "phase/" + phase.toLowerCase(Locale.ROOT) + "-" + pages,
+                phase.toLowerCase(Locale.ROOT)
+                    + " of "
+                    + target.poolMib()
+                    + " MiB on "
+                    + pages
+                    + " pages",
+                phase + "." + phase.toLowerCase(Locale.ROOT),
+                parameters(target, "pages", pages, "poolMib", Long.toString(target.poolMib())),
+                effort,
+                PROCESS_SECONDS + each * 6));
+      }
+    }
+  }
+
   private static void copies(Target target, List<Item> items) {
     Effort effort = target.full() ? new Effort(2, 2, 5, 500) : new Effort(1, 1, 3, 300);
     List<Integer> blocks =
@@ -137,6 +166,70 @@ public record Plan(List<Item> items) {
                   effort,
                   effort.seconds(PROCESS_SECONDS)));
         }
+      }
+    }
+  }
+
+  /** What the caller's thread spends: against a driver that does nothing, and by each binding. */
+  private static void submissions(Target target, List<Item> items) {
+    Effort effort = target.full() ? new Effort(2, 5, 5, 500) : new Effort(1, 3, 3, 200);
+    for (String path : target.has("cc") ? List.of("LOOP", "BATCH", "KERNEL") : List.<String>of()) {
+      for (String direction : target.full() ? DIRECTIONS : List.of("STORE")) {
+        items.add(
+            benchmark(
+                ("submission/" + path + "-" + direction).toLowerCase(Locale.ROOT),
+                "submission of a "
+                    + direction.toLowerCase(Locale.ROOT)
+                    + " by "
+                    + path
+                    + " to a driver that does nothing",
+                "SubmissionBenchmark.batch",
+                Map.of("path", path, "direction", direction),
+                effort,
+                effort.seconds(PROCESS_SECONDS)));
+      }
+    }
+    if (target.cuda()) {
+      for (String binding : target.has("jcuda") ? List.of("ffm", "jcuda") : List.of("ffm")) {
+        items.add(
+            benchmark(
+                "call/" + binding,
+                "a copy's driver call through " + binding,
+                "CallBenchmark.copy",
+                parameters(target, "binding", binding),
+                effort,
+                effort.seconds(PROCESS_SECONDS)));
+      }
+    }
+  }
+
+  private static void simulator(Target target, List<Item> items) {
+    if (target.full() && target.simulated()) {
+      Effort effort = new Effort(2, 3, 5, 500);
+      items.add(
+          benchmark(
+              "simulator",
+              "a simulated machine opened, used and closed",
+              "SimulatorBenchmark.openRoundTripClose",
+              parameters(target),
+              effort,
+              effort.seconds(PROCESS_SECONDS)));
+    }
+  }
+
+  private static void extensible(Target target, List<Item> items) {
+    Effort effort = new Effort(1, 3, target.full() ? 10 : 5, 100);
+    String mib = target.simulated() ? "64" : "8192";
+    for (String method : List.of("commit", "commitTwiceAndConsolidate", "commitSleepWake")) {
+      if (target.full() || method.equals("commit")) {
+        items.add(
+            benchmark(
+                "extensible/" + method,
+                "extensible memory of " + mib + " MiB, " + method,
+                "ExtensibleBenchmark." + method,
+                parameters(target, "regionMib", mib),
+                effort,
+                effort.seconds(PROCESS_SECONDS)));
       }
     }
   }

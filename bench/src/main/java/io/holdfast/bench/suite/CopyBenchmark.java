@@ -5,7 +5,7 @@ import static io.holdfast.device.Order.unordered;
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
-import io.holdfast.bench.PageOption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyOptions;

@@ -3,7 +3,7 @@ package io.holdfast.bench.suite;
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
-import io.holdfast.bench.PageOption;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.pin.PinPacing;

@@ -6,7 +6,7 @@ import com.sun.management.ThreadMXBean;
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
-import io.holdfast.bench.PlannerBenchmark;
+import io.holdfast.bench.suite.PlannerBenchmark;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyOptions;

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class BenchRunTest {
   private static final String LOCK = "jmh.ignoreLock";
   private static final Target TARGET =
-      new Target("cpu-sim", true, Scale.QUICK, List.of("base"), 16);
+      new Target("cpu-sim", true, Scale.QUICK, List.of("base"), 16, List.of());
 
   @TempDir Path folder;
 
@@ -99,7 +99,7 @@ final class BenchRunTest {
     String other =
         assertThrows(
                 RefusedException.class,
-                () -> run(new Target("cpu-sim", true, Scale.FULL, List.of("base"), 16)))
+                () -> run(new Target("cpu-sim", true, Scale.FULL, List.of("base"), 16, List.of())))
             .getMessage();
     assertTrue(other.contains("another target"), other);
     String version =

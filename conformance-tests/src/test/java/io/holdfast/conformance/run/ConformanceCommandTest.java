@@ -135,6 +135,17 @@ final class ConformanceCommandTest {
   }
 
   @Test
+  void discovery_is_judged_where_the_backend_is_found_by_it() throws IOException {
+    String report = folder.resolve("found").toString();
+    String rules = "DSC-01,DSC-02,DSC-03,DSC-04";
+    assertEquals(
+        0, run("--backend", "cpu-sim:gb200", "--rule", rules, "--report", report), err.toString());
+    for (String rule : rules.split(",")) {
+      assertEquals("PASSED", report(Path.of(report)).path("rules").path(rule).asText(), rule);
+    }
+  }
+
+  @Test
   void the_catalogue_is_printed_without_a_backend() {
     assertEquals(0, run("--catalogue"));
     assertTrue(out.toString().contains("| REG-03 | MUST |"));

@@ -141,7 +141,7 @@ final class GuestInherit {
 
   @Test
   void a_process_under_taskset_gets_its_pages_on_the_node_of_its_cpu() throws Exception {
-    List<String> command = new ArrayList<>(List.of("/tmp/busybox", "taskset", "2"));
+    List<String> command = new ArrayList<>(List.of("/guest/busybox", "taskset", "2"));
     command.addAll(GuestMain.java(Inheriting.class));
 
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every policy on every kind of page: where the pages are is what the receipt says. */
 final class GuestPolicies {
-  private static final Path HUGETLBFS = Path.of("/tmp/hugetlbfs");
+  private static final Path HUGETLBFS = Path.of("/guest/hugetlbfs");
 
   private final Backend backend = Guest.backend();
 
@@ -48,12 +48,12 @@ final class GuestPolicies {
   @AfterAll
   static void emptyPools() throws Exception {
     assertEquals(
-        0, new ProcessBuilder("/tmp/busybox", "umount", HUGETLBFS.toString()).start().waitFor());
+        0, new ProcessBuilder("/guest/busybox", "umount", HUGETLBFS.toString()).start().waitFor());
     Guest.pools(0, 0);
   }
 
   private static void mount(String... arguments) throws Exception {
-    List<String> command = new ArrayList<>(List.of("/tmp/busybox", "mount"));
+    List<String> command = new ArrayList<>(List.of("/guest/busybox", "mount"));
     command.addAll(List.of(arguments));
     assertEquals(0, new ProcessBuilder(command).inheritIO().start().waitFor());
   }

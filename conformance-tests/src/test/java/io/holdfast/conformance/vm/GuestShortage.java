@@ -117,13 +117,14 @@ final class GuestShortage {
   }
 
   private static Path hugetlbfs() {
-    Path mount = Path.of("/tmp/thief");
+    Path mount = Path.of("/guest/thief");
     try {
       if (!Files.exists(mount)) {
         Files.createDirectory(mount);
         assertEquals(
             0,
-            new ProcessBuilder("/tmp/busybox", "mount", "-t", "hugetlbfs", "none", mount.toString())
+            new ProcessBuilder(
+                    "/guest/busybox", "mount", "-t", "hugetlbfs", "none", mount.toString())
                 .start()
                 .waitFor());
       }
@@ -303,7 +304,7 @@ final class GuestShortage {
                           .map(HostRequest.ofBytes(Guest.MIB).numa(NumaPolicy.interleave(0, 1))));
           assertTrue(
               String.valueOf(outside.getMessage())
-                  .contains("memory on node 0 is not supported here: this process may use nodes 1"),
+                  .contains("memory on node 0 is not supported here: this process may use node 1"),
               outside::toString);
           try (HostRegion region = backend.pageSource().map(HostRequest.ofBytes(Guest.MIB))) {
             assertEquals(Map.of(1, Guest.MIB), region.receipt().bytesPerNode());

@@ -41,7 +41,13 @@ final class TwoNodeMachineTest {
   private static final int LEAST_TESTS = 60;
 
   private static final List<Class<?>> TESTS =
-      List.of(GuestPolicies.class, GuestInherit.class, GuestNearest.class, GuestShortage.class);
+      List.of(
+          GuestPolicies.class,
+          GuestInherit.class,
+          GuestNearest.class,
+          GuestShortage.class,
+          GuestNuma.class,
+          GuestWrongNode.class);
 
   @TempDir Path folder;
 

@@ -23,12 +23,15 @@ public final class SimSchedule {
   private final @Nullable SplittableRandom random;
   private final int[] given;
   private final int lazyPercent;
+  private final boolean eager;
   private int[] taken = new int[FIRST_ROOM];
   private int[] offered = new int[FIRST_ROOM];
   private int count;
   private volatile boolean asksMove = true;
 
-  private SimSchedule(@Nullable SplittableRandom random, int lazyPercent, int... given) {
+  private SimSchedule(
+      @Nullable SplittableRandom random, int lazyPercent, boolean eager, int... given) {
+    this.eager = eager;
     this.random = random;
     this.lazyPercent = lazyPercent;
     this.given = given;
@@ -42,7 +45,7 @@ public final class SimSchedule {
    */
   public static SimSchedule seeded(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    return new SimSchedule(random, random.nextInt(101));
+    return new SimSchedule(random, random.nextInt(101), false);
   }
 
   /**
@@ -52,7 +55,16 @@ public final class SimSchedule {
    * @return a new schedule
    */
   public static SimSchedule of(int... choices) {
-    return new SimSchedule(null, 0, choices.clone());
+    return new SimSchedule(null, 0, false, choices.clone());
+  }
+
+  /**
+   * No lateness at all: what can be done is done before the submitting call returns.
+   *
+   * @return a new schedule
+   */
+  public static SimSchedule eager() {
+    return new SimSchedule(null, 0, true);
   }
 
   /**
@@ -81,6 +93,9 @@ public final class SimSchedule {
 
   /** Which of so many streams goes on, or -1 for none yet. */
   synchronized int afterSubmission(int streams) {
+    if (eager) {
+      return 0;
+    }
     if (random != null) {
       boolean later = random.nextInt(100) < lazyPercent;
       return later ? note(0, streams + 1) - 1 : note(1 + random.nextInt(streams), streams + 1) - 1;
@@ -90,6 +105,9 @@ public final class SimSchedule {
 
   /** Which of so many streams goes on. */
   synchronized int whileWaiting(int streams) {
+    if (eager) {
+      return 0;
+    }
     return random == null ? note(next(streams), streams) : note(random.nextInt(streams), streams);
   }
 

@@ -41,11 +41,12 @@ public final class Descriptors {
    * Hands a descriptor out.
    *
    * @param descriptor the simulator's
+   * @param label shown by the system beside it
    * @return a true one, the caller's to close
    */
-  public synchronized int handOut(int descriptor) {
+  public synchronized int handOut(int descriptor, String label) {
     sweep();
-    int file = newFile();
+    int file = newFile(label);
     simulated.put(identity(OPEN_FILES.resolve(String.valueOf(file))), descriptor);
     return file;
   }
@@ -92,7 +93,7 @@ public final class Descriptors {
 
   /** Of a file that has no name. */
   @SuppressWarnings("restricted")
-  private static int newFile() {
+  private static int newFile(String label) {
     Linker linker = Linker.nativeLinker();
     MethodHandle create =
         linker.downcallHandle(
@@ -101,7 +102,7 @@ public final class Descriptors {
                 ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
     int file;
     try {
-      file = (int) create.invokeExact(CMemory.text("holdfast-simulated"), CLOSE_ON_EXEC);
+      file = (int) create.invokeExact(CMemory.text(label), CLOSE_ON_EXEC);
     } catch (Throwable bug) {
       throw new AssertionError(bug);
     }

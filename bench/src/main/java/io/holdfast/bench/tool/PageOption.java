@@ -1,6 +1,5 @@
-package io.holdfast.bench;
+package io.holdfast.bench.tool;
 
-import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.host.PageKind;
 import java.util.Locale;
 import java.util.regex.Matcher;
