@@ -368,10 +368,14 @@ final class Meeting implements AutoCloseable {
       }
       long state = words.get(ControlPage.AT_STATE);
       if (state == ControlPage.READY) {
+        requireWhole();
         return;
       }
       if (state == ControlPage.FAILED) {
         throw failure(Reason.PEER_FAILED, "another rank gave up or could not map it");
+      }
+      if (state != ControlPage.OPEN && state != ControlPage.MAPPING) {
+        throw failure(Reason.MISMATCH, "its control page is in state " + state + ", which is none");
       }
       if (!alive) {
         boolean _ = words.replace(ControlPage.AT_STATE, state, ControlPage.FAILED);
@@ -384,6 +388,16 @@ final class Meeting implements AutoCloseable {
         throw failure(Reason.TIMEOUT, "the others did not come within " + request.patience());
       }
       kernel.pause(PAUSE_NANOS);
+    }
+  }
+
+  /** A touch behind the end of a file that is too short would kill this process. */
+  private void requireWhole() {
+    long wanted = Math.multiplyExact(geometry.sliceBytes(), (long) request.ranks());
+    long there = kernel.facts(there(data)).bytes();
+    if (there < wanted) {
+      throw failure(
+          Reason.MISMATCH, "its memory has " + there + " bytes, and " + wanted + " are needed");
     }
   }
 
