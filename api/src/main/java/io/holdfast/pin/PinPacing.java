@@ -13,9 +13,9 @@ import java.util.concurrent.CompletionStage;
  * @param perCall longest a driver call should take; zero: no limit; empty: no limit when somebody
  *     waits for the end, {@link #DEFAULT_BUDGET} in the background
  * @param between pause behind each call that pins, and behind as many calls that unpin as {@code
- *     perCall} allows one, twice as long while copies are in flight; empty: half the budget, all of
- *     it while copies are in flight; {@code perCall} bounds the calls, and the request's slice where
- *     there is no budget
+ *     perCall} allows one, twice as long while copies are in flight; empty: 35 % of the budget
+ *     behind calls that pin and 25 % behind those that unpin; {@code perCall} bounds the calls, and
+ *     the request's slice where there is no budget
  * @param startAfter nothing is registered before this
  * @param turns processes of this host that name the same lock file take turns
  */

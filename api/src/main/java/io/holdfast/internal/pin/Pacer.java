@@ -13,21 +13,24 @@ final class Pacer {
   static final long FIRST_BYTES = 2L << 20;
 
   /** Share of the budget that calls aim at, so that those a little slower than the last keep it. */
-  private static final double AIM = 0.7;
+  private static final double AIM = 0.75;
 
   private final long budgetNanos;
-  private final long pauseNanos;
+  private final long pinPauseNanos;
+  private final long unpinPauseNanos;
   private long wantedBytes;
 
   /**
    * Starts small.
    *
    * @param budgetNanos longest a call should take; 0 for no limit
-   * @param pauseNanos pause behind each call, twice as long while copies are in flight
+   * @param pinPauseNanos pause behind each call that pins, twice as long while copies are in flight
+   * @param unpinPauseNanos likewise behind the calls that unpin and fit into the budget together
    */
-  Pacer(long budgetNanos, long pauseNanos) {
+  Pacer(long budgetNanos, long pinPauseNanos, long unpinPauseNanos) {
     this.budgetNanos = budgetNanos;
-    this.pauseNanos = pauseNanos;
+    this.pinPauseNanos = pinPauseNanos;
+    this.unpinPauseNanos = unpinPauseNanos;
     this.wantedBytes = budgetNanos == 0 ? Long.MAX_VALUE : FIRST_BYTES;
   }
 
@@ -65,8 +68,13 @@ final class Pacer {
     return budgetNanos > 0 && heldNanos + lastNanos <= budgetNanos;
   }
 
-  /** How long others get the driver's lock after a call. */
-  long pauseNanos(long copiesInFlight) {
-    return copiesInFlight > 0 ? 2 * pauseNanos : pauseNanos;
+  /** How long others get the driver's lock after a call that pins. */
+  long pinPauseNanos(long copiesInFlight) {
+    return copiesInFlight > 0 ? 2 * pinPauseNanos : pinPauseNanos;
+  }
+
+  /** How long others get the driver's lock after calls that unpin. */
+  long unpinPauseNanos(long copiesInFlight) {
+    return copiesInFlight > 0 ? 2 * unpinPauseNanos : unpinPauseNanos;
   }
 }

@@ -168,9 +168,11 @@ final class StandardPinnedRegion implements PinnedMemory {
           case BACKGROUND -> PinPacing.DEFAULT_BUDGET;
         };
     Duration budget = request.pacing().perCall().orElse(otherwise);
-    // A neighbour must wake within the pause: with a quarter of the budget one in twenty came too late.
-    Duration between = request.pacing().between().orElse(budget.dividedBy(2));
-    return new Pacer(budget.toNanos(), between.toNanos());
+    // A neighbour must wake within the pause: of 0.1 ms it misses one in twenty, and waits for two
+    // calls. Calls that unpin are shorter, and two of them are no longer than one that pins.
+    Duration pin = request.pacing().between().orElse(budget.multipliedBy(7).dividedBy(20));
+    Duration unpin = request.pacing().between().orElse(budget.dividedBy(4));
+    return new Pacer(budget.toNanos(), pin.toNanos(), unpin.toNanos());
   }
 
   // ---- pinning
@@ -329,7 +331,7 @@ final class StandardPinnedRegion implements PinnedMemory {
         leaveCall();
       }
       if (!last) {
-        rest();
+        rest(pacer.pinPauseNanos(desk.copiesInFlight()));
       }
       return attempt;
     } finally {
@@ -347,9 +349,8 @@ final class StandardPinnedRegion implements PinnedMemory {
     }
   }
 
-  private void rest() {
-    long nanos = flatOut ? 0 : pacer.pauseNanos(desk.copiesInFlight());
-    if (nanos > 0) {
+  private void rest(long nanos) {
+    if (!flatOut && nanos > 0) {
       Object told = journal.begin(Activity.PAUSE);
       kernel.pause(nanos);
       journal.done(Activity.PAUSE, told, name(), 0, nanos);
@@ -656,7 +657,7 @@ final class StandardPinnedRegion implements PinnedMemory {
       long nanos = kernel.nanoTime() - begun;
       // Unregistering is quick: as many calls as one may take together, then a pause.
       if (!last && !pacer.mayGoOn(desk.held(nanos), nanos)) {
-        rest();
+        rest(pacer.unpinPauseNanos(desk.copiesInFlight()));
       }
       return failed;
     } finally {

@@ -61,15 +61,15 @@ class PacingTest {
     pinned.ready().join();
     List<Long> pages =
         bench.driver.calls("register").stream().map(call -> call.bytes() / PAGE).toList();
-    // Seven tenths of 0.4 ms are 2,800 pages; it gets there from 2 MiB by doubling.
-    assertEquals(List.of(512L, 1024L, 2048L, 2800L, 2800L), pages.subList(0, 5));
-    assertEquals(96, pages.size());
-    assertEquals(262_144 - 3584 - 92 * 2800, pages.getLast());
-    assertTrue(pages.subList(3, 95).stream().allMatch(each -> each == 2800));
-    assertTrue(pauses("register").stream().allMatch(nanos -> nanos == 200_000));
-    assertEquals(262_144 * 100 + 95 * 200_000, bench.kernel.nanoTime());
-    assertEquals(280_000, pinned.receipt().longestCallNanos());
-    assertEquals(2800 * PAGE, pinned.receipt().longestPossibleCallBytes());
+    // Three quarters of 0.4 ms are 3,000 pages; it gets there from 2 MiB by doubling.
+    assertEquals(List.of(512L, 1024L, 2048L, 3000L, 3000L), pages.subList(0, 5));
+    assertEquals(90, pages.size());
+    assertEquals(262_144 - 3584 - 86 * 3000, pages.getLast());
+    assertTrue(pages.subList(3, 89).stream().allMatch(each -> each == 3000));
+    assertTrue(pauses("register").stream().allMatch(nanos -> nanos == 140_000));
+    assertEquals(262_144 * 100 + 89 * 140_000, bench.kernel.nanoTime());
+    assertEquals(300_000, pinned.receipt().longestCallNanos());
+    assertEquals(3000 * PAGE, pinned.receipt().longestPossibleCallBytes());
   }
 
   @Test
@@ -104,8 +104,8 @@ class PacingTest {
     FakeRegion region = FakeRegion.of(BASE, GIB);
     bench.pinner().pinInBackground(region, PinRequest.strict()).ready().join();
     List<Long> pauses = pauses("register");
-    assertTrue(pauses.subList(0, 45).stream().allMatch(nanos -> nanos == 400_000));
-    assertTrue(pauses.subList(45, 95).stream().allMatch(nanos -> nanos == 200_000));
+    assertTrue(pauses.subList(0, 45).stream().allMatch(nanos -> nanos == 280_000));
+    assertTrue(pauses.subList(45, 89).stream().allMatch(nanos -> nanos == 140_000));
   }
 
   @Test
@@ -121,8 +121,8 @@ class PacingTest {
     List<PinnedRange> over =
         pinned.ranges().stream().filter(range -> range.nanos() > 400_000).toList();
     assertEquals(1, over.size());
-    assertEquals(1_120_000, pinned.receipt().longestCallNanos());
-    assertEquals(700 * PAGE, pinned.ranges().get(100).registeredBytes());
+    assertEquals(1_200_000, pinned.receipt().longestCallNanos());
+    assertEquals(750 * PAGE, pinned.ranges().get(100).registeredBytes());
   }
 
   @Test
@@ -138,7 +138,7 @@ class PacingTest {
     List<Long> pages =
         bench.driver.calls("register").stream().map(call -> call.bytes() / PAGE).toList();
     // A stall divides by four at most, else one call of somebody else's would ruin the next ten.
-    assertEquals(List.of(512L, 128L, 256L, 512L, 1024L, 2048L, 2800L), pages.subList(0, 7));
+    assertEquals(List.of(512L, 128L, 256L, 512L, 1024L, 2048L, 3000L), pages.subList(0, 7));
   }
 
   @Test
@@ -147,7 +147,7 @@ class PacingTest {
     PinnedRegion pinned = bench.pinner().pinInBackground(region, PinRequest.strict());
     pinned.ready().join();
     assertEquals(4, pinned.ranges().size());
-    assertEquals(List.of(200_000L, 200_000L, 200_000L), pauses("register"));
+    assertEquals(List.of(140_000L, 140_000L, 140_000L), pauses("register"));
     assertEquals(GIB, pinned.receipt().longestPossibleCallBytes());
     assertEquals(
         List.of(
@@ -176,14 +176,15 @@ class PacingTest {
     pinned.ready().join();
     long begun = bench.kernel.nanoTime();
     pinned.close();
-    assertEquals(96, bench.driver.calls("unregister").size());
-    // The last range is small, so three calls fit into the budget at first; then two of 0.14 ms, and
+    assertEquals(90, bench.driver.calls("unregister").size());
+    // The last range is small, so three calls fit into the budget at first; then two of 0.15 ms,
+    // and
     // the three small ranges of the beginning together.
     List<Long> pauses = pauses("unregister");
-    assertEquals(List.of(0L, 0L, 200_000L, 0L, 200_000L), pauses.subList(0, 5));
-    assertEquals(List.of(200_000L, 0L, 0L), pauses.subList(92, 95));
-    assertEquals(46, pauses.stream().filter(nanos -> nanos == 200_000).count());
-    assertEquals(262_144 * 50 + 46 * 200_000, bench.kernel.nanoTime() - begun);
+    assertEquals(List.of(0L, 0L, 100_000L, 0L, 100_000L), pauses.subList(0, 5));
+    assertEquals(List.of(100_000L, 0L, 0L), pauses.subList(86, 89));
+    assertEquals(43, pauses.stream().filter(nanos -> nanos == 100_000).count());
+    assertEquals(262_144 * 50 + 43 * 100_000, bench.kernel.nanoTime() - begun);
   }
 
   @Test
@@ -206,7 +207,7 @@ class PacingTest {
     assertInstanceOf(PinException.class, failed.getCause());
     assertEquals(20, bench.driver.calls("unregister").size());
     List<Long> pauses = pauses("unregister");
-    assertEquals(8, pauses.stream().filter(nanos -> nanos == 200_000).count());
+    assertEquals(8, pauses.stream().filter(nanos -> nanos == 100_000).count());
     assertEquals(11, pauses.stream().filter(nanos -> nanos == 0).count());
   }
 
@@ -231,7 +232,7 @@ class PacingTest {
     one.ready().join();
     other.ready().join();
     // The last call of a region has no pause behind it; all others have, whoever calls next.
-    assertTrue(pauses("register").stream().filter(nanos -> nanos < 200_000).count() <= 1);
+    assertTrue(pauses("register").stream().filter(nanos -> nanos < 140_000).count() <= 1);
   }
 
   @Test

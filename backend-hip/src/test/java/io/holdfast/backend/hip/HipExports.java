@@ -540,7 +540,9 @@ final class HipExports {
             w.int64(3) != 0 || w.int32(2) != POSIX_FD
                 ? INVALID_VALUE
                 : out32(
-                    w, 0, out ->
+                    w,
+                    0,
+                    out ->
                         handedOut(
                             out,
                             driver.memExportToDescriptor(out, w.int64(1)),
