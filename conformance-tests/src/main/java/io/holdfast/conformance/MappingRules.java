@@ -112,8 +112,13 @@ abstract class MappingRules extends Rules {
     ShortfallException refused =
         assertThrows(ShortfallException.class, () -> backend.pageSource().map(tooMuch));
     assertEquals(
-        told.limits().stream().map(Shortfall.Limit::name).toList(),
-        refused.shortfall().limits().stream().map(Shortfall.Limit::name).toList());
+        told.limits().stream().map(MappingRules::withoutNumbers).toList(),
+        refused.shortfall().limits().stream().map(MappingRules::withoutNumbers).toList());
+  }
+
+  /** What is available changes between two questions on a host that works. */
+  private static String withoutNumbers(Shortfall.Limit limit) {
+    return limit.name().replaceAll("[0-9]+", "N");
   }
 
   @Test
