@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A device port whose calls that can block are timed. Calls that only look or enqueue are passed on
- * as they are, for they come many to a batch.
+ * A device port whose calls that can block are timed, and which has what the port has at that time.
+ * Calls that only look or enqueue are passed on as they are, for they come many to a batch.
  */
 public final class TimedDevicePort implements DevicePort {
   private final DevicePort port;
@@ -262,27 +262,27 @@ public final class TimedDevicePort implements DevicePort {
 
   @Override
   public Optional<BatchCopyPort> batchCopies() {
-    return batch;
+    return port.batchCopies().isPresent() ? batch : Optional.empty();
   }
 
   @Override
   public Optional<KernelCopyPort> kernelCopies() {
-    return kernel;
+    return port.kernelCopies().isPresent() ? kernel : Optional.empty();
   }
 
   @Override
   public Optional<PitchedCopyPort> pitchedCopies() {
-    return pitched;
+    return port.pitchedCopies().isPresent() ? pitched : Optional.empty();
   }
 
   @Override
   public Optional<HostAllocationPort> hostAllocations() {
-    return host;
+    return port.hostAllocations().isPresent() ? host : Optional.empty();
   }
 
   @Override
   public Optional<VirtualMemoryPort> virtualMemory() {
-    return virtual;
+    return port.virtualMemory().isPresent() ? virtual : Optional.empty();
   }
 
   @Override

@@ -27,7 +27,9 @@ class ContainerTest {
     int[] calls = numbers();
 
     try (Child child = Child.start(Forbidding.class, calls[0], calls[1], calls[2])) {
-      List<String> lines = child.output().lines().toList();
+      // What the library logs stands between.
+      List<String> lines =
+          child.output().lines().filter(line -> line.matches("(EPERM|no leak|region).*")).toList();
 
       assertEquals(3, lines.size(), lines::toString);
       assertTrue(lines.get(0).startsWith("EPERM mbind("), lines::toString);

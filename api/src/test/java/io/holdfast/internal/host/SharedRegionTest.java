@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.holdfast.error.HostKernelException;
+import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
 import io.holdfast.host.PageKind;
@@ -409,7 +409,7 @@ class SharedRegionTest {
     assertThrows(
         IllegalArgumentException.class, () -> backend.pageSource().share(request(201, MIB), 2));
     assertThrows(
-        HostKernelException.class,
+        UnsupportedException.class,
         () ->
             backend
                 .pageSource()

@@ -431,6 +431,8 @@ class LifecycleTest {
 
   @Test
   void anInterruptedCloserKeepsThePauses() {
+    // Two of these do not fit into the budget together.
+    bench.driver.unregisterNanos = _ -> 250_000;
     PinnedMemory pinned = inBackground(PinRequest.strict());
     pinned.ready().join();
     long begun = bench.kernel.nanoTime();
@@ -438,7 +440,7 @@ class LifecycleTest {
     Thread.currentThread().interrupt();
     pinned.close();
     assertTrue(Thread.interrupted());
-    assertEquals((ranges - 1) * 100_000L, bench.kernel.nanoTime() - begun);
+    assertEquals(ranges * 250_000L + (ranges - 1) * 100_000L, bench.kernel.nanoTime() - begun);
   }
 
   @Test

