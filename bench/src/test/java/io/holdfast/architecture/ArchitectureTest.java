@@ -149,6 +149,7 @@ final class ArchitectureTest {
             "io.holdfast.internal.linux..",
             "io.holdfast.backend.cuda..",
             "io.holdfast.backend.hip..",
+            "io.holdfast.bench.experiment..", // the C library that experiments bring along
             "io.holdfast.backend.cpusim.shim..") // answers a library instead of calling one
         .should()
         .dependOnClassesThat()

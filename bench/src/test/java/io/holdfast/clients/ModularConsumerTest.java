@@ -8,6 +8,7 @@ import io.holdfast.spi.BackendProvider;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,7 +102,10 @@ final class ModularConsumerTest {
             path(Stream.concat(Stream.of(folder), artifacts().stream())),
             "consumer.Look");
 
-    assertEquals(3, output.split("--enable-native-access=ALL-UNNAMED", -1).length - 1, output);
+    // The HIP backend calls nothing where there is no device node.
+    boolean amd = Files.exists(Path.of("/dev/kfd")) || Files.exists(Path.of("/dev/dxg"));
+    assertEquals(
+        amd ? 3 : 2, output.split("--enable-native-access=ALL-UNNAMED", -1).length - 1, output);
   }
 
   @Test
