@@ -1,22 +1,10 @@
 package io.holdfast.bench.gate;
 
-import static io.holdfast.device.Order.unordered;
-
 import com.sun.management.ThreadMXBean;
-import io.holdfast.Backend;
-import io.holdfast.Backends;
-import io.holdfast.Device;
 import io.holdfast.bench.suite.PlannerBenchmark;
-import io.holdfast.copy.BlockCopies;
-import io.holdfast.copy.Completion;
-import io.holdfast.copy.CopyOptions;
+import io.holdfast.bench.suite.SubmissionBenchmark;
 import io.holdfast.copy.CopyPath;
-import io.holdfast.device.DeviceAllocation;
-import io.holdfast.device.DeviceBlocks;
-import io.holdfast.host.HostRequest;
-import io.holdfast.layout.BlockShape;
-import io.holdfast.pool.HostPool;
-import io.holdfast.pool.PoolOptions;
+import io.holdfast.copy.CopyRoute.Direction;
 import java.lang.management.ManagementFactory;
 
 /**
@@ -27,7 +15,6 @@ import java.lang.management.ManagementFactory;
 final class AllocationProbe {
   private static final int WARM_UP = 20;
   private static final int SAMPLES = 30;
-  private static final int BLOCKS = 64;
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   private AllocationProbe() {}
@@ -45,26 +32,15 @@ final class AllocationProbe {
     }
   }
 
+  /** Whole batches of 1,024 blocks against a CUDA driver that does nothing. */
   private static void submissions(CopyPath path) {
-    BlockShape shape = BlockShape.of(1, 4096);
-    try (Backend backend = Backends.select("cpu-sim");
-        Device device = backend.open(0);
-        DeviceAllocation memory = device.memory().allocate(BLOCKS * shape.bytes());
-        HostPool pool =
-            HostPool.open(
-                device,
-                DeviceBlocks.of(memory.segment(), shape.blockMajor(BLOCKS)),
-                HostRequest.ofBytes(2 * BLOCKS * shape.bytes()),
-                PoolOptions.defaults().copy(CopyOptions.auto().path(path)))) {
-      BlockCopies copies = BlockCopies.withCapacity(BLOCKS);
-      for (int block = 0; block < BLOCKS; block++) {
-        copies.add(block, 2L * (BLOCKS - 1 - block));
-      }
-      Completion[] last = {pool.store(copies, unordered())};
-      print(
-          "submission of " + BLOCKS + " blocks, " + path,
-          () -> last[0] = pool.store(copies, unordered(), last[0]),
-          () -> last[0].await());
+    for (Direction direction : Direction.values()) {
+      SubmissionBenchmark submission = new SubmissionBenchmark();
+      submission.path = path;
+      submission.direction = direction;
+      submission.open();
+      print("batch, " + path + " " + direction, submission::batch);
+      submission.verify();
     }
   }
 
@@ -72,7 +48,7 @@ final class AllocationProbe {
     print(name, operation, () -> {});
   }
 
-  /** The least of many: the simulated driver's own tables grow on the caller's thread. */
+  /** The least of many: a table that has grown once, and a first call, are not what is meant. */
   private static void print(String name, Runnable operation, Runnable between) {
     for (int i = 0; i < WARM_UP; i++) {
       between.run();
