@@ -33,7 +33,7 @@ class SchedulesTest {
   }
 
   @Test
-  @Tag("full")
+  @Tag("deep")
   void noneOfTenThousandSchedulesGoesWrong() {
     assertEquals(List.of(), failures(300, 10_300));
   }
