@@ -283,7 +283,7 @@ final class Lane implements Poller.Watched, CopyLane {
       long begun) {
     long pairs = copies.pairs();
     long bytes = pairs * route.blockBytes();
-    completion.submitted(this, sequence, bytes, pairs * route.shapeParts());
+    completion.submitted(this, sequence, bytes, pairs * route.shapeParts(), begun);
     flight.completion = completion;
     flight.owners = geometry.owners;
     Throwable failure = null;

@@ -99,10 +99,10 @@ final class StandardCompletion implements Completion, CorePoint {
   }
 
   /** What is being submitted, and where. */
-  void submitted(Lane on, long number, long allBytes, long allPairs) {
+  void submitted(Lane on, long number, long allBytes, long allPairs, long begun) {
     lane = on;
     told = backend().journal().begin(on.activity());
-    begunNanos = System.nanoTime();
+    begunNanos = begun;
     sequence = number;
     bytes = allBytes;
     pairs = allPairs;

@@ -63,10 +63,13 @@ final class Machine {
    */
   HugePool pool(long pageBytes) {
     String folder = poolFolder(pageBytes);
-    HugePool last = readPool(folder, pageBytes);
+    // Only what the kernel can put together at run time can be had beyond the pool; larger pages
+    // cannot, whatever the file says.
+    boolean mayGrow = pageBytes <= transparentHugePageBytes();
+    HugePool last = readPool(folder, mayGrow);
     HugePool best = last;
     for (int reading = 1; reading < POOL_READINGS; reading++) {
-      HugePool next = readPool(folder, pageBytes);
+      HugePool next = readPool(folder, mayGrow);
       if (next.equals(last)) {
         return next;
       }
@@ -76,17 +79,13 @@ final class Machine {
     return best;
   }
 
-  private HugePool readPool(String folder, long pageBytes) {
+  private HugePool readPool(String folder, boolean mayGrow) {
     return new HugePool(
         number(folder + "/nr_hugepages").orElse(0),
         number(folder + "/free_hugepages").orElse(0),
         number(folder + "/resv_hugepages").orElse(0),
         number(folder + "/surplus_hugepages").orElse(0),
-        // Only what the kernel can put together at run time can be had beyond the pool; larger
-        // pages cannot, whatever the file says.
-        pageBytes <= transparentHugePageBytes()
-            ? number(folder + "/nr_overcommit_hugepages").orElse(0)
-            : 0);
+        mayGrow ? number(folder + "/nr_overcommit_hugepages").orElse(0) : 0);
   }
 
   static String poolFolder(long pageBytes) {

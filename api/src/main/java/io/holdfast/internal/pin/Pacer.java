@@ -70,11 +70,15 @@ final class Pacer {
 
   /** How long others get the driver's lock after a call that pins. */
   long pinPauseNanos(long copiesInFlight) {
-    return copiesInFlight > 0 ? 2 * pinPauseNanos : pinPauseNanos;
+    return stretched(pinPauseNanos, copiesInFlight);
   }
 
   /** How long others get the driver's lock after calls that unpin. */
   long unpinPauseNanos(long copiesInFlight) {
-    return copiesInFlight > 0 ? 2 * unpinPauseNanos : unpinPauseNanos;
+    return stretched(unpinPauseNanos, copiesInFlight);
+  }
+
+  private static long stretched(long pauseNanos, long copiesInFlight) {
+    return copiesInFlight > 0 ? 2 * pauseNanos : pauseNanos;
   }
 }
