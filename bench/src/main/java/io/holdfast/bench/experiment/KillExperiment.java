@@ -107,7 +107,7 @@ final class KillExperiment implements Experiment {
   private static double once(
       Workbench bench, PageKind pages, long bytes, Moment moment, Manner manner, Free before) {
     Process victim =
-        ChildJvm.start(
+        DyingJvm.start(
             Victim.class,
             arguments(bench, pages, bytes, moment, manner == Manner.EXCEPTION),
             manner == Manner.EXCEPTION || manner == Manner.SEGV
@@ -151,7 +151,7 @@ final class KillExperiment implements Experiment {
   private static boolean serves(Workbench bench, PageKind pages, long bytes) {
     long begun = System.nanoTime();
     Process process =
-        ChildJvm.start(
+        DyingJvm.start(
             Victim.class, arguments(bench, pages, bytes, Moment.SERVE, false), Redirect.INHERIT);
     String said = firstLine(process);
     boolean served = end(process) == 0 && said.startsWith("served");

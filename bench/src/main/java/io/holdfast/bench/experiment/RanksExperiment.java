@@ -28,7 +28,7 @@ final class RanksExperiment implements Experiment {
         processes.add(
             new LineProcess(
                 "rank " + rank,
-                ChildJvm.command(
+                DyingJvm.command(
                     RankStart.class,
                     List.of(
                         bench.settings().backend(),

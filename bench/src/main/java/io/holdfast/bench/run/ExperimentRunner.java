@@ -3,12 +3,12 @@ package io.holdfast.bench.run;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.bench.experiment.Experiments;
+import io.holdfast.bench.tool.ChildJvm;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,15 +47,9 @@ public final class ExperimentRunner {
    * @throws RefusedException when it failed
    */
   public List<ObjectNode> run(Item.Experiment item) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.addAll(moreFlags);
-    command.add("-cp");
-    command.add(System.getProperty("java.class.path"));
-    command.add(Experiments.class.getName());
-    command.addAll(item.arguments());
-    command.addAll(List.of("--backend", backend));
+    List<String> arguments = new ArrayList<>(item.arguments());
+    arguments.addAll(List.of("--backend", backend));
+    List<String> command = ChildJvm.command(moreFlags, Experiments.class, arguments);
     List<ObjectNode> lines = new ArrayList<>();
     String last = "";
     try {

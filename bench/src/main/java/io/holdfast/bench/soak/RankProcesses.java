@@ -3,14 +3,13 @@ package io.holdfast.bench.soak;
 import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.bench.tool.ChildJvm;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -31,14 +30,9 @@ public final class RankProcesses implements AutoCloseable {
   public RankProcesses(int ranks, Class<?> mainClass, List<String> arguments) {
     try {
       for (int rank = 0; rank < ranks; rank++) {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
-        command.add(mainClass.getName());
-        command.addAll(arguments);
-        command.add("--rank=" + rank);
+        List<String> all = new ArrayList<>(arguments);
+        all.add("--rank=" + rank);
+        List<String> command = ChildJvm.command(List.of(), mainClass, all);
         Process process = new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
         processes.add(process);
         outputs.add(CompletableFuture.supplyAsync(() -> read(process)));

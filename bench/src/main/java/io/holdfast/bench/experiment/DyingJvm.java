@@ -1,31 +1,21 @@
 package io.holdfast.bench.experiment;
 
+import io.holdfast.bench.tool.ChildJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
-/** A Java like this one, in a process of its own. */
-final class ChildJvm {
-  private ChildJvm() {}
+/** A Java like this one that may die in any way and leaves no file behind. */
+final class DyingJvm {
+  private static final List<String> FLAGS =
+      List.of("-XX:-CreateCoredumpOnCrash", "-XX:+ErrorFileToStderr");
+
+  private DyingJvm() {}
 
   /** The command line that starts it. */
   static List<String> command(Class<?> main, List<String> arguments) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.addAll(
-        List.of(
-            "-XX:-CreateCoredumpOnCrash",
-            "-XX:+ErrorFileToStderr", // no file is left behind
-            "-cp",
-            System.getProperty("java.class.path"),
-            main.getName()));
-    command.addAll(arguments);
-    return command;
+    return ChildJvm.command(FLAGS, main, arguments);
   }
 
   /**
