@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.conformance.run.Judge;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -18,6 +19,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The kit is judged: a broken backend that the rules do not catch fails the build. */
 final class MutantsTest {
+  /**
+   * Some are caught by hanging; a rule that a healthy backend keeps takes a few seconds at most.
+   */
+  private static final Duration LONGEST = Duration.ofSeconds(20);
+
   static Stream<Mutant> all() {
     return Stream.of(DriverMutants.all(), PolicyMutants.all(), PartMutants.all())
         .flatMap(List::stream);
@@ -37,7 +43,7 @@ final class MutantsTest {
 
   private static void kill(Mutant mutant) {
     BrokenBackend.choose(mutant);
-    Judge.Outcome outcome = Judge.judge(BrokenBackend.class, mutant.rules());
+    Judge.Outcome outcome = Judge.judge(BrokenBackend.class, mutant.rules(), LONGEST);
     List<Rule> missed = new ArrayList<>(mutant.rules());
     missed.removeIf(outcome::caught);
     assertEquals(List.of(), missed, () -> "'" + mutant.name() + "' survives: " + outcome);

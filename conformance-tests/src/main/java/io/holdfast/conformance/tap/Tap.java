@@ -34,7 +34,11 @@ import org.jspecify.annotations.Nullable;
 public final class Tap implements Interposer {
   /** Asked all the time and of no interest afterwards; they can be twisted all the same. */
   private static final Set<String> NOT_WRITTEN_DOWN =
-      Set.of("DevicePort.eventPassed", "HostKernel.nanoTime", "HostKernel.text");
+      Set.of(
+          "DevicePort.eventPassed",
+          "DevicePort.streamIdle",
+          "HostKernel.nanoTime",
+          "HostKernel.text");
 
   private static final List<Class<?>> PARTS =
       List.of(

@@ -4,6 +4,7 @@ import io.holdfast.conformance.Catalogue;
 import io.holdfast.conformance.Rule;
 import io.holdfast.conformance.Verdict;
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -53,8 +54,13 @@ public final class Judge {
   /** What came of one test. */
   public record Told(String test, List<Rule> rules, Verdict verdict, String reason) {}
 
-  /** Runs the tests of some rules; none: all. */
+  /** Runs the tests of some rules; none: all. A test that hangs for a minute has failed. */
   public static Outcome judge(Class<?> subject, Set<Rule> rules) {
+    return judge(subject, rules, Duration.ofMinutes(1));
+  }
+
+  /** Runs the tests of some rules, of which none may take longer than that; no rules: all. */
+  public static Outcome judge(Class<?> subject, Set<Rule> rules, Duration longest) {
     List<Told> told = new ArrayList<>();
     PostDiscoveryFilter wanted =
         test -> {
@@ -78,7 +84,8 @@ public final class Judge {
                 .selectors(DiscoverySelectors.selectClass(subject))
                 .filters(EngineFilter.includeEngines("junit-jupiter"), wanted)
                 .configurationParameter(
-                    "junit.jupiter.execution.timeout.testable.method.default", "60 s")
+                    "junit.jupiter.execution.timeout.testable.method.default",
+                    longest.toMillis() + " ms")
                 .configurationParameter(
                     "junit.jupiter.execution.timeout.thread.mode.default", "SEPARATE_THREAD")
                 .build(),
