@@ -272,9 +272,9 @@ class LifecycleTest {
         };
     PinnedMemory pinned = inBackground(FLAT_OUT);
     Bench.await(inCall);
-    Thread closer = Thread.ofVirtual().start(pinned::close);
-    while (pinned.standing().isOpen()) {
-      Thread.onSpinWait();
+    Thread closer = Thread.ofPlatform().start(pinned::close);
+    while (pinned.standing().isOpen() || closer.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait(); // until it waits for the call's end
     }
     goOn.countDown();
     assertDoesNotHang(closer);
