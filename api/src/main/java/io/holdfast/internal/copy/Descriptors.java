@@ -32,15 +32,12 @@ final class Descriptors {
   private int run;
   private long doneBytes;
 
-  // The run we are in.
+  // The run we are in, and the registration that holds its next byte.
   private long deviceAddress;
   private long hostOffset;
   private long runBytes;
 
-  // What is known of the registration we were in last: [knownFrom, knownTo) starts at knownAddress.
-  private long knownFrom;
-  private long knownTo;
-  private long knownAddress;
+  private int range;
 
   /** For one direction of one route. */
   Descriptors(HostAddresses host, Direction direction) {
@@ -64,8 +61,6 @@ final class Descriptors {
     part = 0;
     run = 0;
     doneBytes = 0;
-    knownFrom = 0;
-    knownTo = 0;
   }
 
   private void findRuns(BlockCopies pairs) {
@@ -170,20 +165,85 @@ final class Descriptors {
   long fill(CopyTable table, long from, long to) {
     Geometry where = begun(geometry);
     BlockCopies pairs = begun(copies);
-    boolean store = direction == Direction.STORE;
     long row = from;
     while (row < to && part < where.parts) {
       if (doneBytes == 0) {
-        open(where, pairs);
+        int filled = part;
+        row = fillWhole(where, pairs, table, row, to);
+        if (row == to || part != filled) {
+          continue;
+        }
+        open(where, pairs); // it is split
       }
       long bytes = pieceBytes();
-      long device = deviceAddress + doneBytes;
-      long address = knownAddress + (hostOffset + doneBytes - knownFrom);
-      table.set(row, store ? address : device, store ? device : address, bytes);
+      set(
+          table,
+          row,
+          deviceAddress + doneBytes,
+          host.shiftOf(range) + hostOffset + doneBytes,
+          bytes);
       row++;
       advance(where, pairs, bytes);
     }
     return row;
+  }
+
+  /**
+   * Writes the part's next runs up to one that is split: all of them, as a rule, so that this loop
+   * is where a submission's time goes.
+   */
+  private long fillWhole(Geometry where, BlockCopies pairs, CopyTable table, long from, long to) {
+    boolean dense = where.dense[part];
+    long bytes = where.partBytes[part];
+    long deviceBase = where.deviceBase[part];
+    long deviceStride = where.deviceStride[part];
+    long hostBase = where.hostBase[part];
+    long hostStride = where.hostStride[part];
+    int end = runsOf(where, pairs);
+    int each = run;
+    long row = from;
+    while (row < to && each < end) {
+      int first = dense ? lowest(each) : each;
+      long length = dense ? Math.abs(runPairs[each]) * bytes : bytes;
+      long offset = hostBase + pairs.hostSlot(first) * hostStride;
+      int in = host.rangeOf(offset);
+      if (host.endOf(in) - offset < length) {
+        break;
+      }
+      set(
+          table,
+          row,
+          deviceBase + pairs.deviceBlock(first) * deviceStride,
+          host.shiftOf(in) + offset,
+          length);
+      row++;
+      each++;
+    }
+    run = each;
+    if (each == end) {
+      run = 0;
+      part++;
+    }
+    return row;
+  }
+
+  private void set(CopyTable table, long row, long device, long hostAddress, long bytes) {
+    if (direction == Direction.STORE) {
+      table.set(row, hostAddress, device, bytes);
+    } else {
+      table.set(row, device, hostAddress, bytes);
+    }
+  }
+
+  /** Runs of the part we are in, or pairs where it is not dense. */
+  private int runsOf(Geometry where, BlockCopies pairs) {
+    return where.dense[part] ? runs : pairs.pairs();
+  }
+
+  /** The pair with a run's lowest ids. */
+  private int lowest(int each) {
+    int count = runPairs[each];
+    return count < 0 ? runFirst[each] - count - 1 : runFirst[each];
   }
 
   /**
@@ -212,14 +272,9 @@ final class Descriptors {
   }
 
   private void open(Geometry where, BlockCopies pairs) {
-    int first = run;
-    long bytes = where.partBytes[part];
-    runBytes = bytes;
-    if (where.dense[part]) {
-      int count = runPairs[run];
-      first = count < 0 ? runFirst[run] - count - 1 : runFirst[run];
-      runBytes = Math.abs(count) * bytes;
-    }
+    boolean dense = where.dense[part];
+    int first = dense ? lowest(run) : run;
+    runBytes = where.partBytes[part] * (dense ? Math.abs(runPairs[run]) : 1);
     deviceAddress = where.deviceBase[part] + pairs.deviceBlock(first) * where.deviceStride[part];
     hostOffset = where.hostBase[part] + pairs.hostSlot(first) * where.hostStride[part];
   }
@@ -227,17 +282,8 @@ final class Descriptors {
   /** Bytes of the next row: up to the run's or the registration's end. */
   private long pieceBytes() {
     long offset = hostOffset + doneBytes;
-    if (offset < knownFrom || offset >= knownTo) {
-      long end = host.endOfRange(offset);
-      if (end == knownTo && offset < knownFrom) {
-        knownAddress -= knownFrom - offset; // the same registration, nearer to its start
-      } else {
-        knownTo = end;
-        knownAddress = host.addressOf(offset);
-      }
-      knownFrom = offset;
-    }
-    return Math.min(runBytes - doneBytes, knownTo - offset);
+    range = host.rangeOf(offset);
+    return Math.min(runBytes - doneBytes, host.endOf(range) - offset);
   }
 
   private void advance(Geometry where, BlockCopies pairs, long bytes) {
@@ -245,7 +291,7 @@ final class Descriptors {
     if (doneBytes == runBytes) {
       doneBytes = 0;
       run++;
-      if (run == (where.dense[part] ? runs : pairs.pairs())) {
+      if (run == runsOf(where, pairs)) {
         run = 0;
         part++;
       }

@@ -153,13 +153,18 @@ final class StagingRing implements SlotMemory {
     long address = scratch.seenBy(asker).address();
     return new HostAddresses() {
       @Override
-      public long endOfRange(long offsetBytes) {
+      public int rangeOf(long offsetBytes) {
+        return 0;
+      }
+
+      @Override
+      public long endOf(int range) {
         return end;
       }
 
       @Override
-      public long addressOf(long offsetBytes) {
-        return address + offsetBytes;
+      public long shiftOf(int range) {
+        return address;
       }
     };
   }

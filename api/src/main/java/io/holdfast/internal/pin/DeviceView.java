@@ -9,15 +9,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * The registrations as one device names them: sorted arrays that only grow, published as a whole.
  * Readers take no lock and allocate nothing; one writer at a time, under the region's lock.
+ *
+ * <p>An offset's registration is found through buckets of equal size, since blocks are scattered: a
+ * search among all registrations, or a guess that it is the one before, costs more than the copy's
+ * descriptor does otherwise.
  */
 final class DeviceView implements HostAddresses {
   private final CoreDevice device;
   private final Traits.Alias alias;
-  private volatile Table table = new Table(new long[8], new long[8], 0);
+  private volatile Table table =
+      new Table(new long[8], new long[8], 0, new Buckets(12, new int[8]));
   private volatile @Nullable RuntimeException broken;
-
-  /** The range that was asked for last; a hint only, so threads may overwrite each other's. */
-  private int lastHit;
 
   DeviceView(CoreDevice device, long backingPageBytes) {
     this.device = device;
@@ -41,7 +43,7 @@ final class DeviceView implements HostAddresses {
     long[] shifts = count < old.shifts.length ? old.shifts : Arrays.copyOf(old.shifts, 2 * count);
     ends[count] = offsetBytes + range.byteSize();
     shifts[count] = address - offsetBytes;
-    table = new Table(ends, shifts, count + 1);
+    table = new Table(ends, shifts, count + 1, old.buckets.with(ends, count));
     return address;
   }
 
@@ -55,37 +57,34 @@ final class DeviceView implements HostAddresses {
   }
 
   @Override
-  public long endOfRange(long offsetBytes) {
+  public int rangeOf(long offsetBytes) {
     Table now = table;
-    return now.ends[find(now, offsetBytes)];
-  }
-
-  @Override
-  public long addressOf(long offsetBytes) {
-    Table now = table;
-    return now.shifts[find(now, offsetBytes)] + offsetBytes;
-  }
-
-  private int find(Table now, long offset) {
-    int hit = lastHit;
-    if (hit < now.count && offset < now.ends[hit] && offset >= now.start(hit)) {
-      return hit;
+    long end = now.end();
+    if (offsetBytes < 0 || offsetBytes >= end) {
+      throw notPinned(offsetBytes, end);
     }
-    int low = 0;
-    int high = now.count;
+    int bucket = now.buckets.of(offsetBytes);
+    int low = now.buckets.first[bucket];
+    int high = now.buckets.of(end - 1) == bucket ? now.count - 1 : now.buckets.first[bucket + 1];
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (now.ends[middle] <= offset) {
+      if (now.ends[middle] <= offsetBytes) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    if (low == now.count || offset < 0) {
-      throw notPinned(offset, low == 0 ? 0 : now.ends[low - 1]);
-    }
-    lastHit = low;
     return low;
+  }
+
+  @Override
+  public long endOf(int range) {
+    return table.ends[range];
+  }
+
+  @Override
+  public long shiftOf(int range) {
+    return table.shifts[range];
   }
 
   private IllegalStateException notPinned(long offset, long end) {
@@ -100,11 +99,65 @@ final class DeviceView implements HostAddresses {
    * @param ends where each registration ends, ascending; entries from count on mean nothing
    * @param shifts device address minus offset, for each
    * @param count how many
+   * @param buckets over all of them
    */
   @SuppressWarnings("ArrayRecordComponent") // shared on purpose: a reader sees the first count only
-  private record Table(long[] ends, long[] shifts, int count) {
-    long start(int range) {
-      return range == 0 ? 0 : ends[range - 1];
+  private record Table(long[] ends, long[] shifts, int count, Buckets buckets) {
+    long end() {
+      return count == 0 ? 0 : ends[count - 1];
+    }
+  }
+
+  /**
+   * For each piece of memory of one power of two, the registration that holds its first byte.
+   * Pieces behind the last registration mean nothing, so later states share the array.
+   */
+  private static final class Buckets {
+    private static final int MOST = 1 << 12;
+
+    private final int shift;
+    private final int[] first;
+
+    Buckets(int shift, int[] first) {
+      this.shift = shift;
+      this.first = first;
+    }
+
+    int of(long offset) {
+      return (int) (offset >>> shift);
+    }
+
+    /** These with one more registration; more of them, or larger ones, where it needs that. */
+    Buckets with(long[] ends, int range) {
+      long last = ends[range] - 1;
+      if (last >>> shift < first.length) {
+        enter(ends, range);
+        return this;
+      }
+      if (last >>> shift < MOST) {
+        int needed = Math.max(of(last) + 1, 2 * first.length);
+        Buckets more = new Buckets(shift, Arrays.copyOf(first, Math.min(MOST, needed)));
+        more.enter(ends, range);
+        return more;
+      }
+      int wider = shift + 1;
+      while (last >>> wider >= MOST) {
+        wider++;
+      }
+      Buckets larger = new Buckets(wider, new int[MOST]);
+      for (int each = 0; each <= range; each++) {
+        larger.enter(ends, each);
+      }
+      return larger;
+    }
+
+    private void enter(long[] ends, int range) {
+      long start = range == 0 ? 0 : ends[range - 1];
+      for (int bucket = (int) ((start + (1L << shift) - 1) >>> shift);
+          (long) bucket << shift < ends[range];
+          bucket++) {
+        first[bucket] = range;
+      }
     }
   }
 }

@@ -1,5 +1,9 @@
 package io.holdfast.internal.slots;
 
+import static io.holdfast.internal.slots.SlotWords.LEASES;
+import static io.holdfast.internal.slots.SlotWords.READER;
+import static io.holdfast.internal.slots.SlotWords.WRITER;
+
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.error.BusyException;
 import io.holdfast.internal.tree.Standing;
@@ -205,15 +209,15 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       if (slot >= readySlots()) {
         throw new NotReadyException(slot, readySlots());
       }
-      MemorySegment chunk = words.chunk(slot);
-      long offset = SlotWords.offset(slot);
-      long leased = SlotWords.leases(chunk, offset);
+      long[] chunk = words.chunk(slot);
+      int first = SlotWords.first(slot);
+      long leased = chunk[first + LEASES];
       List<String> holders = new ArrayList<>();
-      if (inFlight(SlotWords.writer(chunk, offset))) {
+      if (inFlight(chunk[first + WRITER])) {
         holders.add("a store to slot " + slot);
       }
       if (access == Access.WRITE) {
-        if (inFlight(SlotWords.reader(chunk, offset))) {
+        if (inFlight(chunk[first + READER])) {
           holders.add("a load from slot " + slot);
         }
         if (leased != 0) {
@@ -225,7 +229,7 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       if (!holders.isEmpty()) {
         throw new BusyException("leasing slot " + slot + " for " + access, holders);
       }
-      SlotWords.leases(chunk, offset, access == Access.WRITE ? LEASED_FOR_WRITING : leased + 1);
+      chunk[first + LEASES] = access == Access.WRITE ? LEASED_FOR_WRITING : leased + 1;
       Lease lease = new Lease(this, slot, access);
       leases.add(lease);
       return lease;
@@ -249,10 +253,9 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   public boolean isIdle(long slot) {
     lock.lock();
     try {
-      MemorySegment chunk = words.chunk(slot);
-      long offset = SlotWords.offset(slot);
-      return !inFlight(SlotWords.writer(chunk, offset))
-          && !inFlight(SlotWords.reader(chunk, offset));
+      long[] chunk = words.chunk(slot);
+      int first = SlotWords.first(slot);
+      return !inFlight(chunk[first + WRITER]) && !inFlight(chunk[first + READER]);
     } finally {
       lock.unlock();
     }
@@ -274,12 +277,9 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
     lock.lock();
     try {
       if (leases.remove(lease)) {
-        MemorySegment chunk = words.chunk(lease.slot());
-        long offset = SlotWords.offset(lease.slot());
-        SlotWords.leases(
-            chunk,
-            offset,
-            lease.access() == Access.WRITE ? 0 : SlotWords.leases(chunk, offset) - 1);
+        long[] chunk = words.chunk(lease.slot());
+        int leased = SlotWords.first(lease.slot()) + LEASES;
+        chunk[leased] = lease.access() == Access.WRITE ? 0 : chunk[leased] - 1;
       }
     } finally {
       lock.unlock();
@@ -370,8 +370,11 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
       replaced = new long[Math.max(pairs, 2 * replaced.length)];
     }
     long ticket = (long) number << LANE_SHIFT | sequence;
+    int own = use == Access.READ ? READER : WRITER;
     long readyNow = readySlots();
     boolean settled = true;
+    long lastWriter = 0; // neighbours mostly have the same tickets
+    long lastReader = 0;
     int pair = 0;
     try {
       for (; pair < pairs; pair++) {
@@ -379,26 +382,28 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
         if (slot < 0 || slot >= readyNow) {
           throw refusal(pair, slot, readyNow);
         }
-        MemorySegment chunk = words.chunk(slot);
-        long offset = SlotWords.offset(slot);
-        long leased = SlotWords.leases(chunk, offset);
+        long[] chunk = words.chunk(slot);
+        int first = SlotWords.first(slot);
+        long leased = chunk[first + LEASES];
         if (leased != 0 && (use == Access.WRITE || leased == LEASED_FOR_WRITING)) {
           throw leased(pair, slot, use, leased);
         }
-        long writer = SlotWords.writer(chunk, offset);
-        long reader = SlotWords.reader(chunk, offset);
-        settled &= !await(writer, number, waits);
-        var _ = await(reader, number, waits);
-        if (use == Access.READ) {
-          replaced[pair] = reader;
-          SlotWords.reader(chunk, offset, ticket);
-        } else if (writer == ticket) {
+        long writer = chunk[first + WRITER];
+        if (writer != lastWriter) {
+          settled &= !await(writer, number, waits);
+          lastWriter = writer;
+        }
+        long reader = chunk[first + READER];
+        if (reader != lastReader) {
+          var _ = await(reader, number, waits);
+          lastReader = reader;
+        }
+        if (use == Access.WRITE && writer == ticket) {
           throw new IllegalArgumentException(
               "pair " + pair + " stores to host slot " + slot + ", as an earlier pair does");
-        } else {
-          replaced[pair] = writer;
-          SlotWords.writer(chunk, offset, ticket);
         }
+        replaced[pair] = chunk[first + own];
+        chunk[first + own] = ticket;
       }
     } catch (Throwable refusal) {
       giveUp(copies, use, pair);
@@ -420,12 +425,8 @@ public final class HostSlots implements HostBlocks, LeaseDesk {
   private void giveUp(BlockCopies copies, Access use, int pairs) {
     for (int pair = pairs - 1; pair >= 0; pair--) { // a slot can be read from twice
       long slot = copies.hostSlot(pair);
-      MemorySegment chunk = words.chunk(slot);
-      if (use == Access.WRITE) {
-        SlotWords.writer(chunk, SlotWords.offset(slot), replaced[pair]);
-      } else {
-        SlotWords.reader(chunk, SlotWords.offset(slot), replaced[pair]);
-      }
+      int own = SlotWords.first(slot) + (use == Access.READ ? READER : WRITER);
+      words.chunk(slot)[own] = replaced[pair];
     }
   }
 

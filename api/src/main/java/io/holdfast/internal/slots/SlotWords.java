@@ -1,69 +1,46 @@
 package io.holdfast.internal.slots;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Three words for each slot, zero until written: who writes, who reads, and the leases.
  *
- * <p>The words lie off-heap in chunks that are made when one of their slots is first used, so that
- * sixteen million slots cost a table of references until then; the collector frees them with this
- * object. Guarded by the slots' lock.
+ * <p>The words lie in chunks that are made when one of their slots is first used, so that sixteen
+ * million slots cost a table of references until then. Guarded by the slots' lock.
  */
 final class SlotWords {
-  private static final int CHUNK_BITS = 12;
-  private static final int SLOT_BYTES = 3 * Long.BYTES;
+  /** Where in a slot's words the ticket of the last copy that writes it is. */
+  static final int WRITER = 0;
 
-  private final @Nullable MemorySegment[] chunks;
+  /** Where in a slot's words the ticket of the last copy that reads it is. */
+  static final int READER = 1;
+
+  /** How many lease it for reading, or all ones where it is leased for writing. */
+  static final int LEASES = 2;
+
+  private static final int CHUNK_BITS = 12;
+  private static final int WORDS = 3;
+
+  private final long @Nullable [][] chunks;
 
   /** Words for that many slots. */
   SlotWords(long slots) {
-    chunks = new MemorySegment[Math.toIntExact(Math.ceilDiv(slots, 1L << CHUNK_BITS))];
+    chunks = new long[Math.toIntExact(Math.ceilDiv(slots, 1L << CHUNK_BITS))][];
   }
 
   /** The chunk that holds a slot's words. */
-  MemorySegment chunk(long slot) {
+  long[] chunk(long slot) {
     int index = (int) (slot >>> CHUNK_BITS);
-    MemorySegment chunk = chunks[index];
+    long[] chunk = chunks[index];
     if (chunk == null) {
-      chunk = Arena.ofAuto().allocate((long) SLOT_BYTES << CHUNK_BITS, Long.BYTES);
+      chunk = new long[WORDS << CHUNK_BITS];
       chunks[index] = chunk;
     }
     return chunk;
   }
 
-  /** Where in its chunk a slot's words are. */
-  static long offset(long slot) {
-    return (slot & ((1L << CHUNK_BITS) - 1)) * SLOT_BYTES;
-  }
-
-  /** Ticket of the last copy that writes the slot. */
-  static long writer(MemorySegment chunk, long offset) {
-    return chunk.get(JAVA_LONG, offset);
-  }
-
-  static void writer(MemorySegment chunk, long offset, long ticket) {
-    chunk.set(JAVA_LONG, offset, ticket);
-  }
-
-  /** Ticket of the last copy that reads the slot. */
-  static long reader(MemorySegment chunk, long offset) {
-    return chunk.get(JAVA_LONG, offset + Long.BYTES);
-  }
-
-  static void reader(MemorySegment chunk, long offset, long ticket) {
-    chunk.set(JAVA_LONG, offset + Long.BYTES, ticket);
-  }
-
-  /** How many lease it for reading, or all ones where it is leased for writing. */
-  static long leases(MemorySegment chunk, long offset) {
-    return chunk.get(JAVA_LONG, offset + 2L * Long.BYTES);
-  }
-
-  static void leases(MemorySegment chunk, long offset, long leases) {
-    chunk.set(JAVA_LONG, offset + 2L * Long.BYTES, leases);
+  /** Where in its chunk a slot's words begin. */
+  static int first(long slot) {
+    return (int) (slot & ((1 << CHUNK_BITS) - 1)) * WORDS;
   }
 }

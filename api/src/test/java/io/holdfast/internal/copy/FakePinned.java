@@ -71,17 +71,22 @@ final class FakePinned extends Standing implements PinnedMemory {
     long[] sorted = ends.stream().mapToLong(Long::longValue).toArray();
     return new HostAddresses() {
       @Override
-      public long endOfRange(long offsetBytes) {
+      public int rangeOf(long offsetBytes) {
         int range = 0;
         while (sorted[range] <= offsetBytes) {
           range++;
         }
+        return range;
+      }
+
+      @Override
+      public long endOf(int range) {
         return sorted[range];
       }
 
       @Override
-      public long addressOf(long offsetBytes) {
-        return first + offsetBytes;
+      public long shiftOf(int range) {
+        return first;
       }
     };
   }

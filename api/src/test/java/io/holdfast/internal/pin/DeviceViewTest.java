@@ -17,7 +17,9 @@ import io.holdfast.pin.PinPacing;
 import io.holdfast.pin.PinRequest;
 import io.holdfast.pin.PinRequest.OnFailure;
 import io.holdfast.spi.Traits;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -186,5 +188,35 @@ class DeviceViewTest {
     }
     assertEquals(0, wrong);
     assertEquals(0, least);
+  }
+
+  @Test
+  void anyByteIsFoundAmongRangesOfVeryDifferentSizesWhileTheyGrow() {
+    DeviceView view = new DeviceView(bench.device, 4096);
+    SplittableRandom random = new SplittableRandom(11);
+    List<Long> ends = new ArrayList<>();
+    long offset = 0;
+    for (int each = 0; each < 600; each++) { // 4 KiB to 128 GiB, small ones among large ones
+      long bytes = random.nextLong(1, 17) * 4096L << random.nextInt(0, 1 + each / 30);
+      MemorySegment range = MemorySegment.ofAddress(BASE + offset).reinterpret(bytes);
+      assertEquals(BASE + offset + (1L << 44), view.append(range, offset));
+      long start = offset;
+      offset += bytes;
+      ends.add(offset);
+      for (long asked :
+          new long[] {0, start - 1, start, offset - 1, random.nextLong(offset), start / 2}) {
+        if (asked >= 0) {
+          int right = 0;
+          while (ends.get(right) <= asked) {
+            right++;
+          }
+          assertEquals(right, view.rangeOf(asked), () -> asked + " of " + ends);
+          assertEquals(ends.get(right), view.endOfRange(asked));
+          assertEquals(BASE + asked + (1L << 44), view.addressOf(asked));
+        }
+      }
+      long end = offset;
+      assertThrows(IllegalStateException.class, () -> view.rangeOf(end));
+    }
   }
 }
