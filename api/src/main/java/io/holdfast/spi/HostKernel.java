@@ -158,6 +158,15 @@ public interface HostKernel {
   void placeThread(ThreadPlace place);
 
   /**
+   * Asks that the calling platform thread's timed waits end when their time is over. Kernels
+   * otherwise let them last longer, to wake several sleepers at once (Linux: 50 us); who watches a
+   * device cannot afford that. A wish: where it is not granted nothing happens.
+   *
+   * @throws IllegalStateException on a virtual thread, which would leave its carrier changed
+   */
+  default void wakeOnTime() {}
+
+  /**
    * Returns the calling thread's number, by the operating system where it tells.
    *
    * @return the number, as in {@code /proc/self/task}

@@ -55,7 +55,8 @@ public final class CoreDevice implements Device {
     this.memory = backend.rooms().memory(this);
     this.pinner = backend.rooms().pinner(this);
     this.copyEngine = backend.rooms().copyEngine(this);
-    this.poller = new Poller(backend.id() + "-" + info.ordinal()); // last: it is a thread
+    // Last: it is a thread.
+    this.poller = new Poller(backend.id() + "-" + info.ordinal(), backend.kernel()::wakeOnTime);
   }
 
   /**

@@ -7,10 +7,15 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * One platform thread per device that looks whether work is done. It sleeps while nothing is
  * outstanding; a wake-up costs the submitter one volatile read when the thread is awake.
+ *
+ * <p>Between looks it pauses for a small share of the time that nothing has ended: what has ended
+ * is seen within that share of its own time, and long work costs few looks.
  */
 public final class Poller implements AutoCloseable {
   private static final long SPIN_NANOS = 20_000;
+  private static final long SHORTEST_PAUSE_NANOS = 5_000;
   private static final long LONGEST_PAUSE_NANOS = 100_000;
+  private static final int PAUSES = 100;
 
   private final List<Watched> watched = new CopyOnWriteArrayList<>();
   private final Thread thread;
@@ -21,9 +26,10 @@ public final class Poller implements AutoCloseable {
    * Starts the thread.
    *
    * @param name of the thread
+   * @param first what the thread does before it looks
    */
-  public Poller(String name) {
-    thread = Thread.ofPlatform().name("holdfast-poll-" + name).daemon().start(this::run);
+  public Poller(String name, Runnable first) {
+    thread = Thread.ofPlatform().name("holdfast-poll-" + name).daemon().start(() -> run(first));
   }
 
   /**
@@ -70,13 +76,19 @@ public final class Poller implements AutoCloseable {
     }
   }
 
+  private void run(Runnable first) {
+    try {
+      first.run();
+    } catch (RuntimeException refused) { // it looks all the same
+    }
+    run();
+  }
+
   private void run() {
-    long pause = 0;
     long idleSince = System.nanoTime();
     while (!closed) {
       int progress = look();
       if (progress > 0) {
-        pause = 0;
         idleSince = System.nanoTime();
       } else if (progress < 0) { // nothing outstanding
         asleep = true;
@@ -84,13 +96,15 @@ public final class Poller implements AutoCloseable {
           LockSupport.park(this);
         }
         asleep = false;
-        pause = 0;
         idleSince = System.nanoTime();
-      } else if (System.nanoTime() - idleSince < SPIN_NANOS) {
-        Thread.onSpinWait();
       } else {
-        pause = Math.min(LONGEST_PAUSE_NANOS, Math.max(10_000, pause + pause / 2));
-        LockSupport.parkNanos(this, pause);
+        long idle = System.nanoTime() - idleSince;
+        if (idle < SPIN_NANOS) {
+          Thread.onSpinWait();
+        } else {
+          LockSupport.parkNanos(
+              this, Math.clamp(idle / PAUSES, SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS));
+        }
       }
     }
   }

@@ -109,6 +109,11 @@ public final class TimedHostKernel implements HostKernel {
   }
 
   @Override
+  public void wakeOnTime() {
+    kernel.wakeOnTime();
+  }
+
+  @Override
   public long threadId() {
     return kernel.threadId();
   }

@@ -74,6 +74,10 @@ final class LibcBindings {
   static final int LOCK_NB = 4;
   static final int LOCK_UN = 8;
 
+  // linux/prctl.h
+  static final int PR_SET_TIMERSLACK = 29;
+  static final int PR_GET_TIMERSLACK = 30;
+
   // linux/stat.h
   static final int S_IFMT = 0xF000;
   static final int S_IFDIR = 0x4000;
@@ -147,6 +151,12 @@ final class LibcBindings {
   private static final MethodHandle SCHED_SETAFFINITY =
       downcall(
           LIBC, "sched_setaffinity", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
+  private static final MethodHandle PRCTL =
+      downcall(
+          LIBC,
+          "prctl",
+          FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG),
+          Linker.Option.firstVariadicArg(1));
   private static final MethodHandle SYSCONF =
       downcall(LIBC, "sysconf", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
   private static final MethodHandle UNAME =
@@ -521,6 +531,16 @@ final class LibcBindings {
               SYS_SET_MEMPOLICY.invokeExact(
                   state, (long) NUMBERS.setMempolicy(), (long) mode, mask, maxnode),
           state);
+    } catch (Throwable thrown) {
+      throw unexpected(thrown);
+    }
+  }
+
+  /** {@code int prctl(int option, unsigned long argument)}. */
+  static long prctl(int option, long argument) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CAPTURE_STATE);
+      return answer((int) PRCTL.invokeExact(state, option, argument), state);
     } catch (Throwable thrown) {
       throw unexpected(thrown);
     }

@@ -208,11 +208,21 @@ public final class LinuxHostKernel implements HostKernel {
   }
 
   @Override
-  public void placeThread(ThreadPlace place) {
+  public void wakeOnTime() {
+    requirePlatformThread();
+    var _ = LibcBindings.prctl(LibcBindings.PR_SET_TIMERSLACK, 1); // nanoseconds; 0 is the default
+  }
+
+  private static void requirePlatformThread() {
     if (Thread.currentThread().isVirtual()) {
       throw new IllegalStateException(
           "A virtual thread has no place of its own; call this on a platform thread.");
     }
+  }
+
+  @Override
+  public void placeThread(ThreadPlace place) {
+    requirePlatformThread();
     try (Arena arena = Arena.ofConfined()) {
       BitMask cpus = BitMask.of(place.cpus(), arena);
       checked(

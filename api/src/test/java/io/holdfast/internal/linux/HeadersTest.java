@@ -56,6 +56,7 @@ class HeadersTest {
       #include <stddef.h>
       #include <sys/file.h>
       #include <sys/mman.h>
+      #include <sys/prctl.h>
       #include <sys/resource.h>
       #include <sys/stat.h>
       #include <sys/syscall.h>

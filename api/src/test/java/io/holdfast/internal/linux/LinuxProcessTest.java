@@ -130,6 +130,27 @@ class LinuxProcessTest {
   }
 
   @Test
+  void aThreadThatWakesOnTimeHasTheLeastTimerSlack() throws Exception {
+    long others = LibcBindings.prctl(LibcBindings.PR_GET_TIMERSLACK, 0);
+
+    long own =
+        inThread(
+            () -> {
+              kernel.wakeOnTime();
+              return LibcBindings.prctl(LibcBindings.PR_GET_TIMERSLACK, 0);
+            });
+
+    assertEquals(1, own);
+    assertEquals(others, LibcBindings.prctl(LibcBindings.PR_GET_TIMERSLACK, 0));
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      ExecutionException thrown =
+          assertThrows(
+              ExecutionException.class, () -> threads.submit(() -> kernel.wakeOnTime()).get());
+      assertTrue(thrown.getCause() instanceof IllegalStateException);
+    }
+  }
+
+  @Test
   void callsWorkFromVirtualThreads() throws Exception {
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       HostKernelException gone =

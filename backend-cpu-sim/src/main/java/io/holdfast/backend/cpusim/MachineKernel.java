@@ -96,6 +96,11 @@ final class MachineKernel implements HostKernel {
   }
 
   @Override
+  public void wakeOnTime() {
+    kernel.wakeOnTime();
+  }
+
+  @Override
   public void placeThread(ThreadPlace place) {
     kernel.placeThread(place);
   }
