@@ -327,40 +327,66 @@ int64_t busy_stop(int64_t *kernels) {
 
 // ---- children
 
+#define FORKERS 4
+
+// The kernel copies the parent for one child at a time; starting, ending and being waited for go on beside that.
 static struct {
-  pthread_t thread;
+  pthread_t threads[FORKERS];
   atomic_int stop;
   atomic_llong done;
-  int64_t wanted;
+  atomic_llong left;
 } forks;
+
+static int fork_one(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    _exit(0);
+  }
+  int status = -1;
+  if (child > 0) {
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 static void *forks_run(void *unused) {
   (void)unused;
-  for (int64_t i = 0; i < forks.wanted && !atomic_load(&forks.stop); i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      _exit(0);
-    }
-    if (child < 0) {
-      struct timespec pause = {0, 1000000};
+  while (atomic_fetch_sub(&forks.left, 1) > 0) {
+    while (!atomic_load(&forks.stop)) {
+      if (fork_one()) {
+        atomic_fetch_add(&forks.done, 1);
+        break;
+      }
+      struct timespec pause = {0, 1000000}; // another one instead
       nanosleep(&pause, NULL);
-      continue;
     }
-    int status = -1;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-      atomic_fetch_add(&forks.done, 1);
+    if (atomic_load(&forks.stop)) {
+      break;
     }
   }
   return NULL;
 }
 
+static void forks_join(int threads) {
+  for (int i = 0; i < threads; i++) {
+    pthread_join(forks.threads[i], NULL);
+  }
+}
+
 int forks_start(int64_t children) {
   atomic_store(&forks.stop, 0);
   atomic_store(&forks.done, 0);
-  forks.wanted = children;
-  return start(&forks.thread, forks_run, NULL);
+  atomic_store(&forks.left, children);
+  for (int i = 0; i < FORKERS; i++) {
+    int code = start(&forks.threads[i], forks_run, NULL);
+    if (code) {
+      atomic_store(&forks.stop, 1);
+      forks_join(i);
+      return code;
+    }
+  }
+  return 0;
 }
 
 int64_t forks_done(void) { return atomic_load(&forks.done); }
@@ -369,7 +395,7 @@ int64_t forks_stop(int wait_for_rest) {
   if (!wait_for_rest) {
     atomic_store(&forks.stop, 1);
   }
-  pthread_join(forks.thread, NULL);
+  forks_join(FORKERS);
   return atomic_load(&forks.done);
 }
 

@@ -28,7 +28,7 @@ int busy_start(const char *ptx, int blocks, int64_t cycles);
 // Ends it. Answers the median nanoseconds of a kernel, or a negative code.
 int64_t busy_stop(int64_t *kernels);
 
-// Children that fork and end at once, until that many have ended or it is stopped.
+// Children that several threads fork and that end at once, until that many have ended well or it is stopped.
 int forks_start(int64_t children);
 int64_t forks_done(void);
 // Waits for the rest where asked to. Answers how many forked, ran and ended well.
