@@ -16,14 +16,9 @@ import io.holdfast.layout.BlockShape;
 import io.holdfast.pin.HostBlocks.Access;
 import io.holdfast.pin.SlotLease;
 import io.holdfast.pool.HostPool;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.SplittableRandom;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The guide's tier, run with an engine that knows what every block must hold. */
@@ -149,31 +144,5 @@ final class KvTierTest {
       }
     }
     assertTrue(hits > 100, "only " + hits + " hits with seed 12");
-  }
-
-  @Test
-  void the_guide_shows_the_code_that_runs() throws IOException {
-    Path root = Path.of("").toAbsolutePath().getParent();
-    String guide = Files.readString(root.resolve("docs/engine-guide.md"));
-    String source = "";
-    for (String name : new String[] {"KvTier", "Recipes"}) {
-      source +=
-          plain(
-              Files.readString(
-                  root.resolve("bench/src/test/java/io/holdfast/clients/" + name + ".java")));
-    }
-    Matcher block = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(guide);
-    int seen = 0;
-    while (block.find()) {
-      seen++;
-      assertTrue(
-          source.contains(plain(block.group(1))),
-          "docs/engine-guide.md shows code that is not compiled:\n" + block.group(1));
-    }
-    assertEquals(6, seen, "blocks of code in the guide");
-  }
-
-  private static String plain(String code) {
-    return code.replaceAll("\\s+", ""); // the formatter may break lines elsewhere
   }
 }

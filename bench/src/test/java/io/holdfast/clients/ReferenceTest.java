@@ -1,12 +1,23 @@
 package io.holdfast.clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.copy.CopyOptions;
+import io.holdfast.device.ExtensibleRequest;
+import io.holdfast.host.HostRequest;
+import io.holdfast.host.SharedRequest;
+import io.holdfast.layout.BlockShape;
+import io.holdfast.pin.PinPacing;
+import io.holdfast.pin.PinRequest;
+import io.holdfast.pool.PoolOptions;
 import java.io.IOException;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -16,6 +27,16 @@ import org.junit.jupiter.api.Test;
 
 /** The tables of docs/reference.md name what the code has, all of it and nothing else. */
 final class ReferenceTest {
+  private static final List<Class<?>> REQUESTS =
+      List.of(
+          HostRequest.class,
+          SharedRequest.class,
+          PinRequest.class,
+          PinPacing.class,
+          PoolOptions.class,
+          CopyOptions.class,
+          ExtensibleRequest.class);
+
   private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
   // Keys of test reports, which nobody sets.
   private static final List<String> NO_PROPERTIES =
@@ -49,6 +70,47 @@ final class ReferenceTest {
 
     assertTrue(thrown.size() > 10, thrown.toString());
     assertEquals(thrown, table("`(\\w+Exception)`"));
+  }
+
+  @Test
+  void every_option_of_a_request_is_in_the_table() throws IOException {
+    TreeSet<String> options = new TreeSet<>();
+    for (Class<?> request : REQUESTS) {
+      for (RecordComponent option : request.getRecordComponents()) {
+        options.add(request.getSimpleName() + "." + option.getName());
+      }
+    }
+
+    assertEquals(
+        options, table("`((?:\\w+Request|\\w+Options|PinPacing)\\.\\w+)`"), "options of requests");
+  }
+
+  @Test
+  void every_key_of_a_configuration_file_is_in_the_table() throws IOException {
+    // A refusal names them all.
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () ->
+                HostRequest.fromConfig(
+                    Map.of("no_such_key", 1), BlockShape.of(1, 4096).blockMajor(1)));
+    Set<String> keys =
+        new TreeSet<>(
+            List.of(refused.getMessage().replaceFirst(".*accepted are ", "").split(", ")));
+
+    assertTrue(keys.size() > 5, keys.toString());
+    assertEquals(keys, table("`((?:cpu|host|THP)_\\w+)`"));
+  }
+
+  @Test
+  void every_variable_of_the_environment_is_in_the_table() throws IOException {
+    TreeSet<String> read = new TreeSet<>();
+    for (Path file : sources()) {
+      read.addAll(found("\"(HOLDFAST_[A-Z_]+|XDG_[A-Z_]+)\"", Files.readString(file)));
+    }
+    read.addAll(found("\\b(HOLDFAST_[A-Z_]+)", Files.readString(ROOT.resolve("holdfast"))));
+
+    assertEquals(read, table("`((?:HOLDFAST|XDG)_[A-Z_]+)`"));
   }
 
   /** First columns of the tables' rows. */

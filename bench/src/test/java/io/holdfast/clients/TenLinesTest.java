@@ -2,6 +2,7 @@ package io.holdfast.clients;
 
 import static io.holdfast.device.Order.after;
 import static io.holdfast.device.Order.asIfOn;
+import static io.holdfast.layout.Bytes.gib;
 import static io.holdfast.layout.Bytes.mib;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -34,6 +35,20 @@ final class TenLinesTest {
     DeviceStream compute();
 
     DeviceEvent kvWritten();
+  }
+
+  /** As the README has it, for an engine on a device. */
+  static void readme(Engine engine) {
+    HostRequest memory = HostRequest.ofBytes(gib(64)).pages(PageKind.thp());
+    try (Backend backend = Backends.select();
+        Device device = backend.open(0);
+        HostPool pool = HostPool.openInBackground(device, engine.kvOn(device), memory)) {
+
+      pool.awaitSlots(3); // the rest is still being pinned
+      BlockCopies copies = BlockCopies.device(7, 8, 9).host(0, 1, 2);
+      pool.store(copies, after(engine.kvWritten())).await();
+      pool.load(copies, asIfOn(engine.compute()));
+    }
   }
 
   @Test

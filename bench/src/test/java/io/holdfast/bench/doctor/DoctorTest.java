@@ -98,6 +98,23 @@ final class DoctorTest {
   }
 
   @Test
+  void the_page_shows_the_report_that_is_printed() throws IOException {
+    Run run =
+        doctor(
+            "--backend=cpu-sim:gb200",
+            "--ranks=4",
+            "--bytes-per-rank=100GiB",
+            "--pages=512MB",
+            "--numa=nearest",
+            "--no-measure");
+
+    String page = Files.readString(Path.of("..", "docs", "doctor.md"));
+    assertTrue(
+        page.contains("\n```\n" + run.out() + "```\n"),
+        () -> "docs/doctor.md needs this:\n" + run.out());
+  }
+
+  @Test
   void gb200_holds_what_fits_and_tells_how_its_devices_pin() {
     Run run =
         doctor(
@@ -294,6 +311,40 @@ final class DoctorTest {
     assertEquals(tree.path("pool"), shown.path("pool"));
     assertEquals("tried <path-1> and /dev/shm", shown.path("library").asText());
     assertEquals(7, shown.path("free").asLong());
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void a_bundle_of_a_whole_host_hides_what_names_its_owner_and_keeps_its_numbers()
+      throws IOException {
+    Path root = HostTree.write("kubernetes-pod.txt", folder.resolve("home-of-jane"));
+    String group = "/kubepods.slice/pod-acme-prod.slice/cri-4f1c.scope";
+    Files.writeString(root.resolve("proc/self/cgroup"), "0::" + group + "\n");
+    Files.writeString(root.resolve("proc/1/cgroup"), "0::" + group + "\n");
+    Files.writeString(
+        root.resolve("proc/self/mountinfo"),
+        Files.readString(root.resolve("proc/self/mountinfo"))
+            + "1300 1200 0:400 / /home/jane/acme rw - tmpfs tmpfs rw,size=65536k\n"
+            + "1301 1200 0:401 / /mnt/acme-huge rw - hugetlbfs none rw,pagesize=2M\n");
+    Path limits = root.resolve("sys/fs/cgroup" + group);
+    Files.createDirectories(limits);
+    Files.writeString(limits.resolve("memory.max"), "4294967296\n");
+    Files.writeString(limits.resolve("memory.current"), "1048576\n");
+    Path file = folder.resolve("bundle.json");
+
+    Run run = doctor("--root=" + root, "--bytes-per-rank=6GiB", "--pages=2MB", "--bundle=" + file);
+
+    assertEquals(ExitCode.INFEASIBLE, run.code(), run.err());
+    assertTrue(doctor("--root=" + root, "--json").out().contains("/mnt/acme-huge"));
+    String bundle = Files.readString(file);
+    for (String secret : List.of("jane", "acme", "4f1c", root.toString())) {
+      assertFalse(bundle.contains(secret), () -> secret + " is in " + bundle);
+    }
+    JsonNode doctor = Console.json().readTree(bundle).path("doctor");
+    assertEquals(2, doctor.path("nodes").size());
+    assertTrue(bundle.contains("/hugetlb.2MB.max"), bundle);
+    assertEquals(
+        1024, doctor.path("verdict").path("shortfalls").get(0).path("missing").asLong(), bundle);
   }
 
   @Test
