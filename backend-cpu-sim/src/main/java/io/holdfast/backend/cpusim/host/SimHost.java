@@ -1,13 +1,16 @@
 package io.holdfast.backend.cpusim.host;
 
 import io.holdfast.backend.cpusim.driver.SimClock;
+import io.holdfast.spi.HostKernel.ThreadPlace;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -31,6 +34,8 @@ public final class SimHost {
   private final List<FileSystem> fileSystems = new ArrayList<>();
   private final Map<Long, SimHostKernel> processes = new TreeMap<>();
   private final Group group;
+  private final Map<Integer, Integer> nodesOfCpus = new HashMap<>();
+  private final ThreadPlace anywhere;
   private long nextPid = FIRST_PID;
   private long nextInode = 100;
 
@@ -65,6 +70,10 @@ public final class SimHost {
                       });
               pools.put(pageBytes, state);
             });
+    spec.nodes()
+        .forEach(
+            (number, node) -> node.cpus().forEach(cpu -> nodesOfCpus.putIfAbsent(cpu, number)));
+    this.anywhere = new ThreadPlace(0, Set.of(), nodesOfCpus.keySet());
     int minor = 40;
     for (HostSpec.Mount mount : spec.mounts()) {
       fileSystems.add(new FileSystem(this, mount, minor++));
@@ -240,10 +249,13 @@ public final class SimHost {
 
   /** The node that has a CPU. */
   OptionalInt nodeOfCpu(int cpu) {
-    return spec.nodes().entrySet().stream()
-        .filter(node -> node.getValue().cpus().contains(cpu))
-        .mapToInt(Map.Entry::getKey)
-        .findFirst();
+    Integer node = nodesOfCpus.get(cpu);
+    return node == null ? OptionalInt.empty() : OptionalInt.of(node);
+  }
+
+  /** Where a thread is that nobody has placed: on any CPU of any node. */
+  ThreadPlace anywhere() {
+    return anywhere;
   }
 
   /** How many pages can be had from a node. */
