@@ -335,6 +335,85 @@ class ExtensibleRegionTest {
     }
   }
 
+  /** Two processes of one host: the descriptors come through a socket, the text by any way. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cuda-580", "hip-7.15"})
+  void whatAnotherMachineImportsAreTheSameBytes(String personality) {
+    try (Rig exporter = new Rig(personality);
+        Rig importer = new Rig(personality)) {
+      ExtensibleRegion region =
+          exporter.reserve(ExtensibleRequest.of(LAYERS).shareable(Demand.REQUIRE));
+      DeviceStream stream = exporter.device.newStream();
+      region.commit(1);
+      region.seal(200, after(stream));
+      exporter.write(region, 0, 1);
+      byte[] answer = new byte[PART];
+      Arrays.fill(answer, (byte) 0x77);
+      try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
+        RegionDescriptor sent = RegionDescriptor.parse(export.descriptor().text());
+        List<Integer> received =
+            sent.shares().stream()
+                .map(
+                    share ->
+                        importer
+                            .machine
+                            .calls()
+                            .receiveDescriptor(exporter.machine.calls(), share.fileDescriptor()))
+                .toList();
+        try (ImportedRegion there = importer.device.memory().importRegion(sent.received(received))) {
+          received.forEach(importer.machine.calls()::closeDescriptor);
+          long plane = there.segment(1).rawAddress();
+          assertArrayEquals(Rig.bytes(1, 0), importer.engine.read(plane, PART));
+          importer.engine.write(plane, answer);
+        }
+      }
+      assertArrayEquals(
+          answer, exporter.engine.read(region.plane(1).memory().rawAddress(), PART));
+      assertEquals(0, importer.machine.audit().descriptors());
+      assertEquals(0, importer.machine.audit().physicalHandles());
+      assertEquals(0, exporter.machine.audit().descriptors());
+    }
+  }
+
+  @Test
+  void importedMemoryOutlivesTheMachineThatMadeIt() {
+    try (Rig importer = new Rig("cuda-580")) {
+      ImportedRegion there;
+      try (Rig exporter = new Rig("cuda-580")) {
+        ExtensibleRegion region =
+            exporter.reserve(ExtensibleRequest.of(LAYERS).shareable(Demand.REQUIRE));
+        region.commit(1);
+        region.seal(200, after(exporter.device.newStream()));
+        exporter.write(region, 0, 1);
+        try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
+          RegionDescriptor sent = export.descriptor();
+          List<Integer> received =
+              sent.shares().stream()
+                  .map(
+                      share ->
+                          importer
+                              .machine
+                              .calls()
+                              .receiveDescriptor(exporter.machine.calls(), share.fileDescriptor()))
+                  .toList();
+          there = importer.device.memory().importRegion(sent.received(received));
+          received.forEach(importer.machine.calls()::closeDescriptor);
+        }
+      }
+      assertArrayEquals(
+          Rig.bytes(1, 0), importer.engine.read(there.segment(1).rawAddress(), PART));
+      there.close();
+    }
+  }
+
+  @Test
+  void aNumberThatIsNoDescriptorThereIsNoneHere() {
+    try (Rig one = new Rig("cuda-580");
+        Rig other = new Rig("cuda-580")) {
+      assertEquals(-1, one.machine.calls().receiveDescriptor(other.machine.calls(), 1 << 30));
+    }
+  }
+
   @Test
   void aDmaBufOfASegmentIsCountedAndClosed() {
     try (Rig rig = new Rig("cuda-580")) {

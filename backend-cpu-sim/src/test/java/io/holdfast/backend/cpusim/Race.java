@@ -6,6 +6,8 @@ import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.SimSchedule;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
+import io.holdfast.copy.CopyOptions;
+import io.holdfast.copy.CopyPath;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.device.DeviceStream;
@@ -22,6 +24,7 @@ import io.holdfast.pin.SlotLease;
 import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import io.holdfast.spi.AcceleratorDriver;
+import io.holdfast.spi.BatchCopyPort;
 import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.StandardBackend;
@@ -52,6 +55,8 @@ final class Race {
     NO_EVENT_WAIT,
     /** Work counts as done when it was submitted, so that closing comes too early. */
     DONE_TOO_EARLY,
+    /** Stores read what they copy before the stream has made it. */
+    SOURCE_READ_TOO_EARLY,
     /** Neighbouring rows are merged although a registration ends between them. */
     RUN_OVER_A_CUT
   }
@@ -127,7 +132,10 @@ final class Race {
               opened,
               blocks,
               HostRequest.ofBytes(SLOTS * SHAPE.bytes()),
-              PoolOptions.defaults().pin(CUT_OFTEN).arrangement(Arrangement.BLOCK_MAJOR));
+              PoolOptions.defaults()
+                  .pin(CUT_OFTEN)
+                  .arrangement(Arrangement.BLOCK_MAJOR)
+                  .copy(copies()));
       long base = memory.segment().rawAddress();
       engine.write(base, new byte[(int) (BLOCKS * SHAPE.bytes())]);
       long[] streams = {engine.newStream(), engine.newStream()};
@@ -147,6 +155,12 @@ final class Race {
       wrapped.forEach(DeviceStream::close);
       memory.close();
     }
+  }
+
+  private CopyOptions copies() {
+    return bug == Bug.SOURCE_READ_TOO_EARLY
+        ? CopyOptions.auto().path(CopyPath.BATCH)
+        : CopyOptions.auto();
   }
 
   private static void zero(HostPool pool) {
@@ -270,6 +284,12 @@ final class Race {
             case "hostAllocations" -> Optional.empty(); // freeing such waits for the device
             default -> null;
           };
+      case SOURCE_READ_TOO_EARLY ->
+          switch (method) {
+            case "batchCopies" -> port.batchCopies().map(Race::atAnyTime);
+            case "kernelCopies", "pitchedCopies" -> Optional.empty();
+            default -> null;
+          };
       case RUN_OVER_A_CUT ->
           switch (method) {
             case "batchCopies", "kernelCopies", "pitchedCopies" -> Optional.empty();
@@ -285,6 +305,21 @@ final class Race {
             default -> null;
           };
       case NONE -> null;
+    };
+  }
+
+  private static BatchCopyPort atAnyTime(BatchCopyPort batch) {
+    return new BatchCopyPort() {
+      @Override
+      public int maxRows() {
+        return batch.maxRows();
+      }
+
+      @Override
+      public void copyBatch(
+          CopyTable table, long from, long to, SourceReads reads, StreamHandle stream) {
+        batch.copyBatch(table, from, to, SourceReads.ANY_TIME, stream);
+      }
     };
   }
 
