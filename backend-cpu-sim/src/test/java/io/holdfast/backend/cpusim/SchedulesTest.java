@@ -85,8 +85,7 @@ class SchedulesTest {
   @Test
   void onlyPlatformThreadsAsk() {
     Thread asker = Thread.ofVirtual().unstarted(() -> {});
-    assertThrows(
-        IllegalArgumentException.class, () -> SimSchedule.seeded(1).askedOnlyBy(asker));
+    assertThrows(IllegalArgumentException.class, () -> SimSchedule.seeded(1).askedOnlyBy(asker));
   }
 
   /** Two streams with two fills of the same byte each, and an event between them or not. */

@@ -68,9 +68,10 @@ public final class SimSchedule {
   }
 
   /**
-   * From now on one thread's asking counts. To every other thread that asks nothing is done yet, as if it had come too early, and neither
-   * the ledger nor a fault counts its question. So whatever threads Holdfast has of its own, what
-   * happens is decided by this thread's calls and the seed, and is the same each time.
+   * From now on one thread's asking counts. To every other thread that asks nothing is done yet, as
+   * if it had come too early, and neither the ledger nor a fault counts its question. So whatever
+   * threads Holdfast has of its own, what happens is decided by this thread's calls and the seed,
+   * and is the same each time.
    *
    * <p>What this thread waits for comes about by its own asking: completions, and routes and pools
    * that it closes. Work on which another thread waits inside a driver call is done by that wait.

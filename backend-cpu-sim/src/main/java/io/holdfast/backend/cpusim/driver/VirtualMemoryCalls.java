@@ -347,8 +347,8 @@ abstract class VirtualMemoryCalls extends CopyCalls {
    *
    * @param from whose descriptor it is; not this driver
    * @param descriptor its number there, open until the call is over
-   * @return its number here, or -1 where it is none of that driver's, or where its device is none of
-   *     this driver's
+   * @return its number here, or -1 where it is none of that driver's, or where its device is none
+   *     of this driver's
    */
   public int receiveDescriptor(SimDriver from, int descriptor) {
     Physical shared = from.shareDescriptor(descriptor);
