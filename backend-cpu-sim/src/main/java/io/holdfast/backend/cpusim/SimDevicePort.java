@@ -268,10 +268,8 @@ final class SimDevicePort implements DevicePort {
     long entered = enter();
     try {
       long[] address = new long[1];
-      check(
-          Operation.HOST_GET_DEVICE_POINTER,
-          hex(range),
-          driver.memHostGetDevicePointer(address, range.address()));
+      int code = driver.memHostGetDevicePointer(address, range.address());
+      check(Operation.HOST_GET_DEVICE_POINTER, range, code);
       return new DeviceRange(address[0], range.byteSize());
     } finally {
       leave(entered);

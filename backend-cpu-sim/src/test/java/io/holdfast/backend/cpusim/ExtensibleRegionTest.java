@@ -414,8 +414,8 @@ class ExtensibleRegionTest {
                 HandleKind.FABRIC,
                 "",
                 sent.epoch(),
-                sent.blocks(),
-                List.of(RegionDescriptor.Share.ofFabric(2 * MIB, MIB, PART, new byte[64])));
+                1,
+                List.of(RegionDescriptor.Share.ofFabric(2 * MIB, PART, PART, new byte[64])));
         assertThrows(
             UnsupportedException.class, () -> without.device.memory().importRegion(byFabric));
       }

@@ -13,6 +13,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,7 @@ public final class SimHost {
   private final Map<Long, SimHostKernel> processes = new TreeMap<>();
   private final Group group;
   private final Map<Integer, Integer> nodesOfCpus = new HashMap<>();
+  private final Map<Integer, List<Integer>> nearest = new ConcurrentHashMap<>();
   private final ThreadPlace anywhere;
   private long nextPid = FIRST_PID;
   private long nextInode = 100;
@@ -234,6 +236,10 @@ public final class SimHost {
 
   /** Nodes from near to far. */
   List<Integer> nearest(int from) {
+    return nearest.computeIfAbsent(from, this::sorted);
+  }
+
+  private List<Integer> sorted(int from) {
     List<Integer> numbers = new ArrayList<>(spec.nodes().keySet());
     HostSpec.Node origin = spec.nodes().get(from);
     if (origin != null) {
@@ -244,7 +250,7 @@ public final class SimHost {
                   origin.distances().get(order.indexOf(one)),
                   origin.distances().get(order.indexOf(other))));
     }
-    return numbers;
+    return List.copyOf(numbers);
   }
 
   /** The node that has a CPU. */
