@@ -57,10 +57,14 @@ class LayoutTest {
   }
 
   @Test
-  void aStrideAlignedForDirectInputAndOutputIsARoundedBlock() {
-    // Known as B99.
-    assertEquals(131_072, Bytes.roundUp(73_728, 65_536));
-    assertEquals(73_728, Bytes.roundUp(73_728, 4096));
+  void b99_aStrideForDirectInputAndOutputIsARoundedBlockAndItsPaddingIsCounted() {
+    BlockShape shape = BlockShape.of(1, 73_728);
+    BlockLayout wide = shape.blockMajor(8, Bytes.roundUp(73_728, 65_536));
+    assertEquals(131_072, wide.planes().getFirst().strideBytes());
+    assertEquals(7 * 131_072 + 73_728, wide.extentBytes());
+    BlockLayout packed = shape.blockMajor(8, Bytes.roundUp(73_728, 4096));
+    assertEquals(73_728, packed.planes().getFirst().strideBytes());
+    assertEquals(8 * 73_728, packed.extentBytes());
   }
 
   @Test

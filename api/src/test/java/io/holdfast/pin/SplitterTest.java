@@ -66,16 +66,16 @@ class SplitterTest {
   }
 
   @Test
-  void networkCardsWithRegionsOf2GiBNeverShareABlockOf48MiB() {
-    // Known as B85: 42 whole blocks per region.
+  void b85_networkCardsWithRegionsOf2GiBNeverShareABlockOf48MiB() {
+    // 42 whole blocks per region.
     Splitter splitter = Splitter.onCommonEdges(Bytes.gib(2), Bytes.mib(48), Bytes.mib(2));
     assertEquals(2_113_929_216L, splitter.nextEdge(0, Bytes.tib(1)));
     assertEquals(4, splitter.pieces(new ByteRange(0, 128 * Bytes.mib(48))));
   }
 
   @Test
-  void sixteenPartsOf34MiBOnHugePagesHaveHugePageEdges() {
-    // Known as B85: an equal part of 2,228,224 bytes would break the pages.
+  void b85_sixteenPartsOf34MiBOnHugePagesHaveHugePageEdges() {
+    // An equal part of 2,228,224 bytes would break the pages.
     Splitter splitter = Splitter.intoAtMost(16, Bytes.mib(34), Bytes.mib(2));
     List<ByteRange> pieces = new ArrayList<>();
     splitter.split(new ByteRange(0, Bytes.mib(34))).forEach(pieces::add);

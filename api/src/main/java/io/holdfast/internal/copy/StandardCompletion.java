@@ -32,6 +32,9 @@ final class StandardCompletion implements Completion, CorePoint {
   /** How long a platform thread looks itself before it sleeps; some wake-ups of the poller. */
   private static final long SPIN_NANOS = 20_000;
 
+  /** How long a thread that sleeps leaves looking to the poller. */
+  private static final long OWN_LOOK_NANOS = 1_000_000;
+
   /** In place of a future once the submission has ended. */
   private static final CompletableFuture<CopyReport> ENDED = new CompletableFuture<>();
 
@@ -192,11 +195,15 @@ final class StandardCompletion implements Completion, CorePoint {
     if (ended()) {
       return true;
     }
+    look();
+    return ended();
+  }
+
+  private void look() {
     Lane on = lane;
     if (on != null) {
       on.look();
     }
-    return ended();
   }
 
   private boolean ended() {
@@ -245,8 +252,8 @@ final class StandardCompletion implements Completion, CorePoint {
   }
 
   /**
-   * Sleeps until the poller's thread tells. One thread is told at once; further ones look
-   * themselves, ever more seldom.
+   * Sleeps until the poller's thread tells. One thread is told at once, and looks itself now and
+   * then in case that thread comes late; further ones see it ever more seldom.
    */
   private boolean park(long arm, long begun, long nanos) {
     Thread me = Thread.currentThread();
@@ -262,10 +269,9 @@ final class StandardCompletion implements Completion, CorePoint {
         if (!first) {
           LockSupport.parkNanos(this, Math.min(left, pause));
           pause = Math.min(2 * pause, 1_000_000);
-        } else if (left == Long.MAX_VALUE) {
-          LockSupport.park(this);
         } else {
-          LockSupport.parkNanos(this, left);
+          LockSupport.parkNanos(this, Math.min(left, OWN_LOOK_NANOS));
+          look();
         }
         interrupted |= Thread.interrupted();
       }

@@ -39,6 +39,11 @@ final class StandardRoute implements CopyRoute {
   /** Two MiB of 4 KiB blocks, some 40 us of a link: the launch itself takes a fifth of that. */
   private static final int FIRST_ROWS = 512;
 
+  private static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** How long a closing thread leaves looking to the poller. */
+  private static final long OWN_LOOK_NANOS = 200_000;
+
   private final CoreDevice core;
   private final DeviceBlocks device;
   private final HostSlots slots;
@@ -353,9 +358,14 @@ final class StandardRoute implements CopyRoute {
 
     @Override
     protected void quiesce() {
-      if (!route.uses.awaitUnused(TimeUnit.MINUTES.toNanos(1))) {
-        throw new BusyException(
-            "closing " + name(), List.of(route.uses.uses() + " copies that do not end"));
+      long begun = System.nanoTime();
+      while (!route.uses.awaitUnused(OWN_LOOK_NANOS)) {
+        if (System.nanoTime() - begun > PATIENCE_NANOS) {
+          throw new BusyException(
+              "closing " + name(), List.of(route.uses.uses() + " copies that do not end"));
+        }
+        route.stores.look(); // the poller's thread may come late
+        route.loads.look();
       }
     }
 

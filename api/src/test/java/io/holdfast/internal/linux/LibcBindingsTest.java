@@ -14,6 +14,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -21,6 +22,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -84,40 +86,41 @@ class LibcBindingsTest {
     assertNotEquals(Abi.X86_64, Abi.AARCH64);
   }
 
+  /** Half the threads ask for too much, half for what there is not; garbage is made meanwhile. */
   @Test
-  void twoThreadsThatFailDifferentlyNeverSeeEachOthersErrno() throws Exception {
-    int rounds = 50_000;
-    CyclicBarrier together = new CyclicBarrier(2);
-    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      Callable<Integer> badDescriptor =
-          () -> {
-            together.await();
-            int strangers = 0;
-            for (int i = 0; i < rounds; i++) {
-              if (LibcBindings.flock(-1, LibcBindings.LOCK_EX) != -Errno.EBADF.number()) {
-                strangers++;
-              }
-            }
-            return strangers;
-          };
-      Callable<Integer> badLength =
-          () -> {
-            together.await();
-            int strangers = 0;
-            int flags = LibcBindings.MAP_PRIVATE | LibcBindings.MAP_ANONYMOUS;
-            for (int i = 0; i < rounds; i++) {
-              if (LibcBindings.mmap(0, LibcBindings.PROT_READ, flags, -1, 0)
-                  != -Errno.EINVAL.number()) {
-                strangers++;
-              }
-            }
-            return strangers;
-          };
+  void b54_sixteenThreadsThatFailDifferentlyNeverSeeEachOthersErrno() throws Exception {
+    int rounds = 10_000;
+    CyclicBarrier together = new CyclicBarrier(16);
+    int flags = LibcBindings.MAP_PRIVATE | LibcBindings.MAP_ANONYMOUS;
+    LongSupplier tooLarge = () -> LibcBindings.mmap(1L << 62, LibcBindings.PROT_READ, flags, -1, 0);
+    try (Arena arena = Arena.ofShared();
+        ExecutorService threads = Executors.newFixedThreadPool(16)) {
+      MemorySegment page = arena.allocate(1 << 16, 1 << 16);
+      LongSupplier badAdvice = () -> LibcBindings.madvise(page, 9_999);
+      List<Callable<Integer>> callers = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        callers.add(() -> strangers(together, rounds, tooLarge, Errno.ENOMEM));
+        callers.add(() -> strangers(together, rounds, badAdvice, Errno.EINVAL));
+      }
 
-      List<Future<Integer>> results = threads.invokeAll(List.of(badDescriptor, badLength));
+      int strangers = 0;
+      for (Future<Integer> result : threads.invokeAll(callers)) {
+        strangers += result.get();
+      }
 
-      assertEquals(0, results.get(0).get());
-      assertEquals(0, results.get(1).get());
+      assertEquals(0, strangers);
     }
+  }
+
+  private static int strangers(
+      CyclicBarrier together, int rounds, LongSupplier call, Errno expected) throws Exception {
+    together.await();
+    int strangers = 0;
+    for (int i = 0; i < rounds; i++) {
+      byte[] garbage = new byte[1024];
+      long answer = call.getAsLong();
+      strangers += answer == -expected.number() && garbage.length == 1024 ? 0 : 1;
+    }
+    return strangers;
   }
 }

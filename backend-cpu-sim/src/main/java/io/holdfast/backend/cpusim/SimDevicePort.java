@@ -152,6 +152,13 @@ final class SimDevicePort implements DevicePort {
     }
   }
 
+  /** The same for calls of which there are thousands: words are made for a refusal only. */
+  private void check(Operation operation, MemorySegment range, int code) {
+    if (code != Codes.SUCCESS) {
+      throw refused(operation, hex(range), code);
+    }
+  }
+
   DriverException refused(Operation operation, String arguments, int code) {
     if (!cuda) {
       driver.getLastError();
@@ -239,10 +246,8 @@ final class SimDevicePort implements DevicePort {
   public void register(MemorySegment range) {
     long entered = enter();
     try {
-      check(
-          Operation.HOST_REGISTER,
-          hex(range),
-          driver.memHostRegister(range.address(), range.byteSize(), PORTABLE_AND_MAPPED));
+      int code = driver.memHostRegister(range.address(), range.byteSize(), PORTABLE_AND_MAPPED);
+      check(Operation.HOST_REGISTER, range, code);
     } finally {
       leave(entered);
     }
@@ -252,7 +257,7 @@ final class SimDevicePort implements DevicePort {
   public void unregister(MemorySegment range) {
     long entered = enter();
     try {
-      check(Operation.HOST_UNREGISTER, hex(range), driver.memHostUnregister(range.address()));
+      check(Operation.HOST_UNREGISTER, range, driver.memHostUnregister(range.address()));
     } finally {
       leave(entered);
     }
@@ -263,10 +268,8 @@ final class SimDevicePort implements DevicePort {
     long entered = enter();
     try {
       long[] address = new long[1];
-      check(
-          Operation.HOST_GET_DEVICE_POINTER,
-          hex(range),
-          driver.memHostGetDevicePointer(address, range.address()));
+      int code = driver.memHostGetDevicePointer(address, range.address());
+      check(Operation.HOST_GET_DEVICE_POINTER, range, code);
       return new DeviceRange(address[0], range.byteSize());
     } finally {
       leave(entered);

@@ -12,9 +12,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Backend;
 import io.holdfast.Device;
+import io.holdfast.backend.cpusim.driver.Blocker;
 import io.holdfast.backend.cpusim.driver.Ledger;
 import io.holdfast.backend.cpusim.driver.Operation;
 import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyOptions;
 import io.holdfast.copy.CopyPath;
 import io.holdfast.copy.CopyReport;
@@ -34,11 +36,14 @@ import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import io.holdfast.spi.CopyTable;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -84,6 +89,65 @@ class CopyFieldReportsTest {
       assertEquals(34, expected[0]);
       assertArrayEquals(expected, engine.read(address + 7 * 4096, 4096));
       assertEquals(2, calls(Operation.MEMCPY_BATCH_ASYNC));
+    }
+  }
+
+  /** What an engine holds of a copy is not what keeps it alive. */
+  @Test
+  void b55_copiesOutliveEveryReferenceOfTheirCaller() {
+    Device device = backend.open(0);
+    DeviceAllocation memory = device.memory().allocate(64 * 4096);
+    DeviceBlocks blocks = DeviceBlocks.of(memory.segment(), BlockShape.of(1, 4096).layerMajor(64));
+    try (HostPool pool = HostPool.open(device, blocks, HostRequest.ofBytes(64 * 4096), FINE);
+        SimEngine engine = machine.engineOnSharedContext(0)) {
+      long address = memory.segment().rawAddress();
+      long raw = engine.newStream();
+      DeviceStream producer = device.wrapStream(raw);
+      try (Blocker late = engine.block(raw)) {
+        engine.fill(address, 64 * 4096, (byte) 0x55, raw);
+        for (int slot = 0; slot < 64; slot++) { // neither copies nor completions are kept
+          var _ = pool.store(BlockCopies.device(63 - slot).host(slot), after(producer));
+        }
+        for (int i = 0; i < 20; i++) {
+          System.gc();
+        }
+        late.release();
+      }
+      for (int slot = 0; slot < 64; slot++) {
+        pool.load(BlockCopies.device(slot).host(slot), asIfOn(producer)).await();
+        assertEquals(0x55, engine.read(address + slot * 4096L, 1)[0]);
+      }
+      producer.close();
+    }
+  }
+
+  @Test
+  void b55_closingDuringACopyWaitsForItAndLaterUseIsRefused() throws Exception {
+    Device device = backend.open(0);
+    DeviceAllocation memory = device.memory().allocate(64 * 4096);
+    DeviceBlocks blocks = DeviceBlocks.of(memory.segment(), BlockShape.of(1, 4096).layerMajor(64));
+    HostPool pool = HostPool.open(device, blocks, HostRequest.ofBytes(64 * 4096), FINE);
+    try (SimEngine engine = machine.engineOnSharedContext(0)) {
+      MemorySegment seen = pool.region().segment();
+      long raw = engine.newStream();
+      DeviceStream producer = device.wrapStream(raw);
+      Completion stored;
+      CompletableFuture<Void> closed;
+      try (Blocker late = engine.block(raw)) {
+        stored = pool.store(BlockCopies.device(1).host(1), after(producer));
+        closed = CompletableFuture.runAsync(pool::close);
+        assertThrows(TimeoutException.class, () -> closed.get(50, TimeUnit.MILLISECONDS));
+        assertEquals(0, calls(Operation.HOST_UNREGISTER), "the copy still needs its pages");
+        late.release();
+      }
+      closed.get(1, TimeUnit.MINUTES);
+      assertTrue(stored.isDone());
+      assertThrows(IllegalStateException.class, () -> seen.get(ValueLayout.JAVA_BYTE, 0));
+      assertThrows(
+          IllegalStateException.class,
+          () -> pool.store(BlockCopies.device(1).host(1), after(producer)));
+      producer.close();
+      assertEquals(List.of(), machine.violations());
     }
   }
 

@@ -14,7 +14,10 @@ import io.holdfast.Backend;
 import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.Blocker;
 import io.holdfast.backend.cpusim.driver.FaultScript;
+import io.holdfast.backend.cpusim.driver.Ledger;
 import io.holdfast.backend.cpusim.driver.Operation;
+import io.holdfast.backend.cpusim.driver.Personalities;
+import io.holdfast.backend.cpusim.driver.Personality;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.copy.CopyRoute;
@@ -33,6 +36,7 @@ import io.holdfast.device.RegionDescriptor;
 import io.holdfast.device.StaleException;
 import io.holdfast.device.Support;
 import io.holdfast.error.HoldfastException;
+import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
@@ -42,6 +46,7 @@ import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -68,10 +73,23 @@ class ExtensibleRegionTest {
     final SimEngine engine;
 
     Rig(String personality) {
+      this(Personalities.named(personality));
+    }
+
+    Rig(Personality personality) {
       machine = SimMachine.builder().personality(personality).leaks(LeakPolicy.FAIL).build();
       backend = machine.backend();
       device = backend.open(0);
       engine = machine.engineOnSharedContext(0);
+    }
+
+    /** As through a socket. */
+    List<Integer> receive(Rig from, RegionDescriptor sent) {
+      return sent.shares().stream()
+          .map(
+              share ->
+                  machine.calls().receiveDescriptor(from.machine.calls(), share.fileDescriptor()))
+          .toList();
     }
 
     ExtensibleRegion reserve(ExtensibleRequest request) {
@@ -332,6 +350,105 @@ class ExtensibleRegionTest {
         assertEquals(200L * PART, there.segment(1).byteSize());
       }
       assertEquals(0, rig.machine.audit().descriptors());
+    }
+  }
+
+  /** Two processes of one host: the descriptors come through a socket, the text by any way. */
+  @ParameterizedTest
+  @ValueSource(strings = {"cuda-580", "hip-7.15"})
+  void whatAnotherMachineImportsAreTheSameBytes(String personality) {
+    try (Rig exporter = new Rig(personality);
+        Rig importer = new Rig(personality)) {
+      ExtensibleRegion region =
+          exporter.reserve(ExtensibleRequest.of(LAYERS).shareable(Demand.REQUIRE));
+      DeviceStream stream = exporter.device.newStream();
+      region.commit(1);
+      region.seal(200, after(stream));
+      exporter.write(region, 0, 1);
+      byte[] answer = new byte[PART];
+      Arrays.fill(answer, (byte) 0x77);
+      try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
+        RegionDescriptor sent = RegionDescriptor.parse(export.descriptor().text());
+        List<Integer> received = importer.receive(exporter, sent);
+        try (ImportedRegion there =
+            importer.device.memory().importRegion(sent.received(received))) {
+          received.forEach(importer.machine.calls()::closeDescriptor);
+          long plane = there.segment(1).rawAddress();
+          assertArrayEquals(Rig.bytes(1, 0), importer.engine.read(plane, PART));
+          importer.engine.write(plane, answer);
+        }
+      }
+      assertArrayEquals(answer, exporter.engine.read(region.plane(1).memory().rawAddress(), PART));
+      assertEquals(0, importer.machine.audit().descriptors());
+      assertEquals(0, importer.machine.audit().physicalHandles());
+      assertEquals(0, exporter.machine.audit().descriptors());
+    }
+  }
+
+  /** Exporter and importer find different kinds working: what the descriptor says is used. */
+  @Test
+  void b93_theDescriptorDecidesHowMemoryIsImportedAndNotWhatTheImporterCouldDo() {
+    Personality fabricWorks = Personalities.named("cuda-580", Map.of("vmm.fabric-code", "0"));
+    try (Rig exporter = new Rig("cuda-580");
+        Rig importer = new Rig(fabricWorks);
+        Rig without = new Rig("hip-7.15")) {
+      ExtensibleRegion region =
+          exporter.reserve(ExtensibleRequest.of(LAYERS).shareable(Demand.REQUIRE));
+      region.commit(1);
+      region.seal(200, after(exporter.device.newStream()));
+      exporter.write(region, 0, 1);
+      try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
+        RegionDescriptor sent = export.descriptor();
+        List<Integer> received = importer.receive(exporter, sent);
+        try (ImportedRegion there =
+            importer.device.memory().importRegion(sent.received(received))) {
+          received.forEach(importer.machine.calls()::closeDescriptor);
+          assertArrayEquals(
+              Rig.bytes(1, 0), importer.engine.read(there.segment(1).rawAddress(), PART));
+        }
+        List<Ledger.Call> imports = importer.machine.ledger().of(Operation.VMM_IMPORT);
+        assertEquals(2, imports.size());
+        assertTrue(imports.stream().allMatch(call -> call.second() == 1), "by file descriptor");
+        RegionDescriptor byFabric =
+            RegionDescriptor.ofThisProcess(
+                HandleKind.FABRIC,
+                "",
+                sent.epoch(),
+                1,
+                List.of(RegionDescriptor.Share.ofFabric(2 * MIB, PART, PART, new byte[64])));
+        assertThrows(
+            UnsupportedException.class, () -> without.device.memory().importRegion(byFabric));
+      }
+    }
+  }
+
+  @Test
+  void importedMemoryOutlivesTheMachineThatMadeIt() {
+    try (Rig importer = new Rig("cuda-580")) {
+      ImportedRegion there;
+      try (Rig exporter = new Rig("cuda-580")) {
+        ExtensibleRegion region =
+            exporter.reserve(ExtensibleRequest.of(LAYERS).shareable(Demand.REQUIRE));
+        region.commit(1);
+        region.seal(200, after(exporter.device.newStream()));
+        exporter.write(region, 0, 1);
+        try (ExportedRegion export = region.export(HandleKind.POSIX_FD)) {
+          RegionDescriptor sent = export.descriptor();
+          List<Integer> received = importer.receive(exporter, sent);
+          there = importer.device.memory().importRegion(sent.received(received));
+          received.forEach(importer.machine.calls()::closeDescriptor);
+        }
+      }
+      assertArrayEquals(Rig.bytes(1, 0), importer.engine.read(there.segment(1).rawAddress(), PART));
+      there.close();
+    }
+  }
+
+  @Test
+  void aNumberThatIsNoDescriptorThereIsNoneHere() {
+    try (Rig one = new Rig("cuda-580");
+        Rig other = new Rig("cuda-580")) {
+      assertEquals(-1, one.machine.calls().receiveDescriptor(other.machine.calls(), 1 << 30));
     }
   }
 

@@ -5,10 +5,14 @@ import io.holdfast.BackendKind;
 import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.SimSchedule;
 import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.Completion;
+import io.holdfast.copy.CopyOptions;
+import io.holdfast.copy.CopyPath;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.device.DeviceStream;
 import io.holdfast.device.Order;
+import io.holdfast.error.BusyException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.layout.Arrangement;
 import io.holdfast.layout.BlockShape;
@@ -20,6 +24,7 @@ import io.holdfast.pin.SlotLease;
 import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import io.holdfast.spi.AcceleratorDriver;
+import io.holdfast.spi.BatchCopyPort;
 import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.DevicePort;
 import io.holdfast.spi.StandardBackend;
@@ -50,6 +55,8 @@ final class Race {
     NO_EVENT_WAIT,
     /** Work counts as done when it was submitted, so that closing comes too early. */
     DONE_TOO_EARLY,
+    /** Stores read what they copy before the stream has made it. */
+    SOURCE_READ_TOO_EARLY,
     /** Neighbouring rows are merged although a registration ends between them. */
     RUN_OVER_A_CUT
   }
@@ -65,21 +72,28 @@ final class Race {
           .cuts(CutPolicy.NEVER_INSIDE_BLOCK)
           .pacing(PinPacing.flatOut());
 
+  private final Thread racer = Thread.currentThread();
   private final Random random;
   private final Bug bug;
   private final SimSchedule schedule;
   private final byte[] device = new byte[BLOCKS];
   private final byte[] host = new byte[SLOTS];
+  private final List<Completion> submitted = new ArrayList<>();
   private final List<String> wrong = new ArrayList<>();
   private byte next = 1;
 
   Race(long seed, Bug bug) {
     this.random = new Random(seed);
     this.bug = bug;
-    this.schedule = SimSchedule.seeded(seed).onlyWhenTold();
+    this.schedule = SimSchedule.seeded(seed).askedOnlyBy(racer);
   }
 
-  /** The first thing that went wrong, or nothing. */
+  /** What was chosen while it ran. */
+  int[] choices() {
+    return schedule.choices();
+  }
+
+  /** The first thing that went wrong, or nothing; on the thread that made it. */
   Optional<String> run() {
     try (SimMachine machine =
         SimMachine.builder()
@@ -104,7 +118,6 @@ final class Race {
   }
 
   private void race(SimMachine machine) {
-    schedule.whenAsked(); // while nothing races yet
     try (Backend backend =
             StandardBackend.builder("race", planted(machine.driver()))
                 .kind(BackendKind.SIMULATOR)
@@ -119,7 +132,10 @@ final class Race {
               opened,
               blocks,
               HostRequest.ofBytes(SLOTS * SHAPE.bytes()),
-              PoolOptions.defaults().pin(CUT_OFTEN).arrangement(Arrangement.BLOCK_MAJOR));
+              PoolOptions.defaults()
+                  .pin(CUT_OFTEN)
+                  .arrangement(Arrangement.BLOCK_MAJOR)
+                  .copy(copies()));
       long base = memory.segment().rawAddress();
       engine.write(base, new byte[(int) (BLOCKS * SHAPE.bytes())]);
       long[] streams = {engine.newStream(), engine.newStream()};
@@ -128,19 +144,23 @@ final class Race {
         wrapped.add(opened.wrapStream(stream));
       }
       zero(pool);
-      schedule.onlyWhenTold();
       int calls = 1 + random.nextInt(CALLS);
       for (int call = 0; call < calls && wrong.isEmpty(); call++) {
         int mine = random.nextInt(2);
         one(machine, engine, pool, base, mine, streams[mine], wrapped.get(mine));
       }
-      schedule.whenAsked(); // closing waits by asking
       pool.close();
       machine.calls().advanceAll();
       check(engine, base, "after closing");
       wrapped.forEach(DeviceStream::close);
       memory.close();
     }
+  }
+
+  private CopyOptions copies() {
+    return bug == Bug.SOURCE_READ_TOO_EARLY
+        ? CopyOptions.auto().path(CopyPath.BATCH)
+        : CopyOptions.auto();
   }
 
   private static void zero(HostPool pool) {
@@ -163,7 +183,7 @@ final class Race {
       DeviceStream order) {
     int block = mine * BLOCKS / 2 + random.nextInt(BLOCKS / 2 - 1);
     int slot = mine * SLOTS / 2 + random.nextInt(SLOTS / 2 - 1);
-    switch (random.nextInt(6)) {
+    switch (random.nextInt(8)) {
       case 0, 1 -> {
         device[block] = next++;
         engine.fill(base + block * SHAPE.bytes(), SHAPE.bytes(), device[block], stream);
@@ -171,17 +191,40 @@ final class Race {
       case 2, 3 -> { // two neighbours, which lie across a cut every other time
         host[slot] = device[block];
         host[slot + 1] = device[block + 1];
-        pool.store(BlockCopies.device(block, block + 1).host(slot, slot + 1), Order.asIfOn(order));
+        submitted.add(
+            pool.store(
+                BlockCopies.device(block, block + 1).host(slot, slot + 1), Order.asIfOn(order)));
       }
       case 4 -> {
         device[block] = host[slot];
         device[block + 1] = host[slot + 1];
-        pool.load(BlockCopies.device(block, block + 1).host(slot, slot + 1), Order.asIfOn(order));
+        submitted.add(
+            pool.load(
+                BlockCopies.device(block, block + 1).host(slot, slot + 1), Order.asIfOn(order)));
+      }
+      case 5 -> { // somebody looks, or waits
+        if (!submitted.isEmpty()) {
+          Completion one = submitted.get(random.nextInt(submitted.size()));
+          if (random.nextInt(4) > 0) {
+            var _ = one.isDone();
+          } else {
+            one.await();
+          }
+        }
+      }
+      case 6 -> { // what is given out has been stored
+        try {
+          checkSlot(pool, slot);
+        } catch (BusyException stillWritten) {
+          // as it should be while a store is on its way
+        }
       }
       default -> {
         machine.calls().advanceAll();
         check(engine, base, "when all is done");
-        checkHost(pool);
+        for (int one = 0; one < SLOTS; one++) {
+          checkSlot(pool, one);
+        }
       }
     }
   }
@@ -197,18 +240,15 @@ final class Race {
     }
   }
 
-  private void checkHost(HostPool pool) {
-    for (int slot = 0; slot < SLOTS; slot++) {
-      try (SlotLease lease = pool.lease(slot, Access.READ)) {
-        for (int part = 0; part < 2; part++) {
-          MemorySegment bytes = lease.part(part);
-          for (long at = 0; at < bytes.byteSize(); at++) {
-            if (bytes.get(ValueLayout.JAVA_BYTE, at) != host[slot]) {
-              wrong.add(
-                  "slot %d has %d and not %d"
-                      .formatted(slot, bytes.get(ValueLayout.JAVA_BYTE, at), host[slot]));
-              return;
-            }
+  private void checkSlot(HostPool pool, int slot) {
+    try (SlotLease lease = pool.lease(slot, Access.READ)) {
+      for (int part = 0; part < 2; part++) {
+        MemorySegment bytes = lease.part(part);
+        for (long at = 0; at < bytes.byteSize(); at++) {
+          byte there = bytes.get(ValueLayout.JAVA_BYTE, at);
+          if (there != host[slot]) {
+            wrong.add("slot %d has %d and not %d".formatted(slot, there, host[slot]));
+            return;
           }
         }
       }
@@ -239,8 +279,15 @@ final class Race {
       case NO_EVENT_WAIT -> method.equals("streamWait") ? NOTHING : null;
       case DONE_TOO_EARLY ->
           switch (method) {
-            case "eventPassed", "streamIdle" -> true;
+            case "eventPassed", "streamIdle" -> Thread.currentThread() == racer ? true : null;
             case "awaitEvent", "awaitStream" -> NOTHING;
+            case "hostAllocations" -> Optional.empty(); // freeing such waits for the device
+            default -> null;
+          };
+      case SOURCE_READ_TOO_EARLY ->
+          switch (method) {
+            case "batchCopies" -> port.batchCopies().map(Race::atAnyTime);
+            case "kernelCopies", "pitchedCopies" -> Optional.empty();
             default -> null;
           };
       case RUN_OVER_A_CUT ->
@@ -258,6 +305,21 @@ final class Race {
             default -> null;
           };
       case NONE -> null;
+    };
+  }
+
+  private static BatchCopyPort atAnyTime(BatchCopyPort batch) {
+    return new BatchCopyPort() {
+      @Override
+      public int maxRows() {
+        return batch.maxRows();
+      }
+
+      @Override
+      public void copyBatch(
+          CopyTable table, long from, long to, SourceReads reads, StreamHandle stream) {
+        batch.copyBatch(table, from, to, SourceReads.ANY_TIME, stream);
+      }
     };
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.holdfast.backend.cpusim.driver.Operation;
+import io.holdfast.backend.cpusim.driver.SimDriver;
 import io.holdfast.backend.cpusim.driver.SimulatedCrash;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
@@ -87,6 +88,34 @@ class RegistrationTest {
     assertEquals(
         1, Answer.of(() -> port.register(MemorySegment.ofAddress(device).reinterpret(PAGE))));
     port.free(new DeviceRange(device, PAGE));
+  }
+
+  /** As it was probed byte by byte on drivers 580 and 590. */
+  @Test
+  void b30_theProbedTableOfRegistrations() {
+    SimDriver calls = machine.calls();
+    SimEngine engine = machine.engine(0);
+    engine.makeCurrent();
+    long p = memory.address() + 13; // no page begins there
+    long[] allocated = new long[1];
+    assertEquals(0, calls.memHostAlloc(allocated, 64, 0));
+
+    assertEquals(0, calls.memHostRegister(p, 80, 0), "an unaligned start");
+    assertEquals(0, calls.memHostRegister(p + 80, 20, 0), "the bytes behind it, of the same page");
+    assertEquals(712, calls.memHostRegister(p + 40, 8, 0), "bytes inside it");
+    assertEquals(712, calls.memHostRegister(p + 79, 2, 0), "one byte of each");
+    assertEquals(1, calls.memHostUnregister(p + 8), "an interior pointer");
+    assertEquals(713, calls.memHostUnregister(p + PAGE), "a pointer nobody registered");
+    assertEquals(1, calls.memHostUnregister(allocated[0]), "memory of the driver's own");
+    assertEquals(1, calls.memHostRegister(p + 2 * PAGE, 0, 0), "nothing");
+    assertEquals(0, calls.memHostAlloc(new long[1], 0, 0), "an allocation of nothing");
+    assertEquals(0, calls.memHostUnregister(p));
+    assertEquals(0, calls.memHostUnregister(p + 80));
+    assertEquals(713, calls.memHostUnregister(p), "a second time");
+
+    assertEquals(0, calls.memFreeHost(allocated[0]));
+    engine.makeNoneCurrent();
+    engine.close();
   }
 
   @Test

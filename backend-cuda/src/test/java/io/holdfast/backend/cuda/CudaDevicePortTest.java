@@ -38,6 +38,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The port's methods through the true binding, each on a strict pretended driver. */
 class CudaDevicePortTest {
@@ -348,6 +350,29 @@ class CudaDevicePortTest {
     batch.copyBatch(
         there.table(Direction.DEVICE_TO_HOST), 30, 64, SourceReads.IN_STREAM_ORDER, there.stream);
 
+    there.assertArrived();
+    there.close();
+  }
+
+  /** The two forms differ in their arguments: a name is called with those of its own. */
+  @ParameterizedTest
+  @CsvSource({
+    "copy.batch=cuda-v2,cuMemcpyBatchAsync,'cuMemcpyBatchAsync_v2, 8 arguments'",
+    "copy.batch=cuda-v1,cuMemcpyBatchAsync_v2,'cuMemcpyBatchAsync, 9 arguments'"
+  })
+  void b35_theBatchCallIsBoundInTheFormThatTheLibraryExports(
+      String form, String hidden, String bound, @TempDir Path elsewhere) {
+    port.close();
+    pretend = new PretendDriver(elsewhere, form, hidden);
+    port = pretend.driver().open(0);
+    Transfer there = new Transfer(64, 512);
+    var batch = port.batchCopies().orElseThrow();
+
+    for (Direction direction : Direction.values()) {
+      batch.copyBatch(there.table(direction), 0, 64, SourceReads.IN_STREAM_ORDER, there.stream);
+    }
+
+    assertEquals(bound, pretend.bindings().batchForm());
     there.assertArrived();
     there.close();
   }

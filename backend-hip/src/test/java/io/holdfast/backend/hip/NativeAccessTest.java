@@ -24,7 +24,7 @@ final class NativeAccessTest {
   }
 
   @Test
-  void deniedNativeAccessIsAReasonWithTheFlagAndNoThrow() throws Exception {
+  void b84_deniedNativeAccessIsAReasonWithTheFlagAndNoThrow() throws Exception {
     Process child =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),

@@ -60,10 +60,13 @@ final class ChosenScheduler implements Scheduler {
   }
 
   @Override
+  public boolean unseenHere() {
+    return schedule.unseenHere();
+  }
+
+  @Override
   public void asked() {
-    if (schedule.asksMove()) {
-      advance();
-    }
+    advance();
   }
 
   @Override

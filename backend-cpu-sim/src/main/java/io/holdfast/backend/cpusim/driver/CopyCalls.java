@@ -19,11 +19,18 @@ abstract class CopyCalls extends MemoryCalls {
   /** Sources are read in stream order. */
   public static final int SOURCE_ORDER_STREAM = 1;
 
-  /** Sources are read before the call returns. */
+  /** Sources are read before the call returns, whatever the stream still has to do. */
   public static final int SOURCE_ORDER_DURING_CALL = 2;
 
-  /** Sources are read at any time. */
+  /**
+   * Sources are read at any time from the call to the copy's end. Here the start of each row is
+   * read during the call and the rest when the stream comes to it, so that a source which changes
+   * between the two is seen torn.
+   */
   public static final int SOURCE_ORDER_ANY = 3;
+
+  /** How much of a row that may be read at any time is read during the call, at most. */
+  private static final int EARLY_BYTES = 64;
 
   CopyCalls(DriverSetup setup) {
     super(setup);
@@ -341,6 +348,8 @@ abstract class CopyCalls extends MemoryCalls {
     Work work = workOfRows(Operation.MEMCPY_BATCH_ASYNC);
     boolean pageable = false;
     boolean hostPointer = false;
+    boolean captured = stream.capture != null;
+    int attribute = 0;
     for (long row = from; row < to; row++) {
       long destination = rows.destination(row);
       long source = rows.source(row);
@@ -360,6 +369,11 @@ abstract class CopyCalls extends MemoryCalls {
               || (start == PINNED && !Addresses.isAlias(source));
       work.linkDirection = linkDirection(end, start);
       work.addRow(destination, source, bytes);
+      while (attribute + 1 < firstRows.length && firstRows[attribute + 1] <= row - from) {
+        attribute++;
+      }
+      work.readEarly(
+          captured || sourceOrders.length == 0 ? 0 : earlyBytes(sourceOrders[attribute], bytes));
     }
     if ((rules.batchRowsFault() > 0 && count > rules.batchRowsFault())
         || (hostPointer
@@ -369,12 +383,37 @@ abstract class CopyCalls extends MemoryCalls {
     }
     work.checksPins = !pageable;
     work.anyOrder = true;
+    if (work.kind == Work.Kind.ROWS && work.earlyBytes > 0) {
+      int code = readEarly(context.device, work);
+      if (code != Codes.SUCCESS) {
+        discard(work);
+        return code;
+      }
+    }
     int code = enqueue(stream, work);
-    boolean readNow =
-        (sourceOrders.length > 0 && sourceOrders[0] == SOURCE_ORDER_DURING_CALL) || pageable;
-    if (code == Codes.SUCCESS && readNow && stream.capture == null) {
+    if (code == Codes.SUCCESS && pageable && !captured) {
       awaitTicket(stream, stream.submitted);
       code = stream.context.lostCode;
+    }
+    return code;
+  }
+
+  private static long earlyBytes(int sourceOrder, long bytes) {
+    return switch (sourceOrder) {
+      case SOURCE_ORDER_DURING_CALL -> bytes;
+      case SOURCE_ORDER_ANY -> Math.min(EARLY_BYTES, (bytes + 1) / 2);
+      default -> 0;
+    };
+  }
+
+  /** Reads what a batch reads during its call. */
+  private int readEarly(int device, Work work) {
+    long to = work.early().address();
+    int code = Codes.SUCCESS;
+    for (int row = 0; row < work.rowCount && code == Codes.SUCCESS; row++) {
+      long bytes = work.readEarlyOf(row);
+      code = move(device, to, work.rows[Work.ROW * row + 1], bytes, false);
+      to += bytes;
     }
     return code;
   }
@@ -604,21 +643,26 @@ abstract class CopyCalls extends MemoryCalls {
   @Override
   final int runRows(Stream stream, Work work) {
     int count = work.rowCount;
-    for (int i = 0; i < count; i++) {
+    long earlyEnd = work.earlyBytes == 0 ? 0 : work.early().address() + work.earlyBytes;
+    int code = Codes.SUCCESS;
+    for (int i = 0; i < count && code == Codes.SUCCESS; i++) {
       // a batch promises no order among its rows, so that the last one goes first here
-      int at = Work.ROW * (work.anyOrder ? count - 1 - i : i);
-      int code =
-          move(
-              stream.context.device,
-              work.rows[at],
-              work.rows[at + 1],
-              work.rows[at + 2],
-              work.checksPins);
-      if (code != Codes.SUCCESS) {
-        return code;
-      }
+      int row = work.anyOrder ? count - 1 - i : i;
+      long read = work.readEarlyOf(row);
+      earlyEnd -= read;
+      code = runRow(stream.context.device, work, row, earlyEnd, read);
     }
-    return Codes.SUCCESS;
+    return code;
+  }
+
+  private int runRow(int device, Work work, int row, long early, long read) {
+    int at = Work.ROW * row;
+    long to = work.rows[at];
+    int code = move(device, to, early, read, false);
+    return code != Codes.SUCCESS
+        ? code
+        : move(
+            device, to + read, work.rows[at + 1] + read, work.rows[at + 2] - read, work.checksPins);
   }
 
   /** Moves bytes now, without the lock; 0, or 700 where something is not there any more. */

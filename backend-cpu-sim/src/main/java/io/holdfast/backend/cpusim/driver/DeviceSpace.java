@@ -527,6 +527,25 @@ final class DeviceSpace {
     return there == null ? -1 : describe(there);
   }
 
+  /** What another machine's driver gets with a descriptor, or null. */
+  @Nullable Physical share(int descriptor) {
+    Physical there = descriptors.get(descriptor);
+    return there == null
+        ? null
+        : new Physical(
+            0,
+            there.memory.shared(),
+            there.handleTypes,
+            there.rdma,
+            there.locationType,
+            there.locationId);
+  }
+
+  /** A descriptor for what another machine's driver has shared. */
+  int receive(Physical shared) {
+    return describe(shared);
+  }
+
   /** Whether it was one of ours. */
   boolean closeDescriptor(int descriptor) {
     Physical gone = descriptors.remove(descriptor);

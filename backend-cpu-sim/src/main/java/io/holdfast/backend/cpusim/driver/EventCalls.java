@@ -102,6 +102,9 @@ abstract class EventCalls extends StreamCalls {
    * @return the code; 600 before it has passed, 0 where it was never recorded
    */
   public int eventQuery(long handle) {
+    if (scheduler.unseenHere()) {
+      return closed ? Codes.DEINITIALIZED : Codes.NOT_READY;
+    }
     int code = admit(Operation.EVENT_QUERY);
     lock.lock();
     try {

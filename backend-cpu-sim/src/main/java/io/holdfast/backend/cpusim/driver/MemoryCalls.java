@@ -131,8 +131,12 @@ abstract class MemoryCalls extends CaptureCalls {
           if (code != Codes.SUCCESS) {
             return code;
           }
-          if (bytes <= 0 || (cuda && (flags & ~7) != 0)) {
+          if (bytes < 0 || (cuda && (flags & ~7) != 0)) {
             return Codes.INVALID_VALUE;
+          }
+          if (bytes == 0) {
+            out[0] = 0;
+            return Codes.SUCCESS;
           }
           Registration made = pins.allocate(context, bytes, flags);
           if (made == null) {

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What was never written reads as the fresh byte: real device memory is not zero either. Reading
  * and writing is safe from any thread while a reference is held; references are counted under the
- * driver's lock.
+ * driver's lock. Drivers of several machines can have the same bytes: each counts its own
+ * references, and the last driver gives the bytes back.
  */
 final class PhysicalMemory {
   private static final int CHUNK_SHIFT = 16;
@@ -26,10 +27,7 @@ final class PhysicalMemory {
   final int device;
   final long bytes;
   private final byte fresh;
-  private final AtomicReferenceArray<@Nullable AtomicReferenceArray<@Nullable MemorySegment>>
-      groups;
-  private @Nullable Arena arena;
-  private boolean freed;
+  private final Chunks chunks;
 
   /** Mappings, handles and copies that use it; guarded by the driver's lock. */
   int references;
@@ -41,12 +39,20 @@ final class PhysicalMemory {
   @Nullable Reservation lastReservation;
 
   PhysicalMemory(int device, long bytes, byte fresh) {
+    this(device, bytes, fresh, new Chunks(bytes, fresh));
+  }
+
+  private PhysicalMemory(int device, long bytes, byte fresh, Chunks chunks) {
     this.device = device;
     this.bytes = bytes;
     this.fresh = fresh;
-    long chunks = (bytes + CHUNK_BYTES - 1) >>> CHUNK_SHIFT;
-    this.groups =
-        new AtomicReferenceArray<>(Math.toIntExact((chunks + GROUP_CHUNKS - 1) >>> GROUP_SHIFT));
+    this.chunks = chunks;
+  }
+
+  /** The same bytes for the driver of another machine, which is not charged for them. */
+  PhysicalMemory shared() {
+    chunks.keep();
+    return new PhysicalMemory(device, bytes, fresh, chunks);
   }
 
   /** Writes from a host address. */
@@ -57,7 +63,7 @@ final class PhysicalMemory {
     while (left > 0) {
       long inChunk = at & (CHUNK_BYTES - 1);
       long n = Math.min(left, CHUNK_BYTES - inChunk);
-      MemorySegment.copy(HOST, host, chunk(at), inChunk, n);
+      MemorySegment.copy(HOST, host, chunks.at(at), inChunk, n);
       at += n;
       host += n;
       left -= n;
@@ -72,7 +78,7 @@ final class PhysicalMemory {
     while (left > 0) {
       long inChunk = at & (CHUNK_BYTES - 1);
       long n = Math.min(left, CHUNK_BYTES - inChunk);
-      MemorySegment from = chunkIfThere(at);
+      MemorySegment from = chunks.ifThere(at);
       if (from == null) {
         HOST.asSlice(host, n).fill(fresh);
       } else {
@@ -90,7 +96,7 @@ final class PhysicalMemory {
     while (left > 0) {
       long inChunk = at & (CHUNK_BYTES - 1);
       long n = Math.min(left, CHUNK_BYTES - inChunk);
-      chunk(at).asSlice(inChunk, n).fill(value);
+      chunks.at(at).asSlice(inChunk, n).fill(value);
       at += n;
       left -= n;
     }
@@ -106,11 +112,11 @@ final class PhysicalMemory {
       long inSource = source & (CHUNK_BYTES - 1);
       long inTarget = target & (CHUNK_BYTES - 1);
       long n = Math.min(left, CHUNK_BYTES - Math.max(inSource, inTarget));
-      MemorySegment chunk = from.chunkIfThere(source);
+      MemorySegment chunk = from.chunks.ifThere(source);
       if (chunk == null) {
-        to.chunk(target).asSlice(inTarget, n).fill(from.fresh);
+        to.chunks.at(target).asSlice(inTarget, n).fill(from.fresh);
       } else {
-        MemorySegment.copy(chunk, inSource, to.chunk(target), inTarget, n);
+        MemorySegment.copy(chunk, inSource, to.chunks.at(target), inTarget, n);
       }
       source += n;
       target += n;
@@ -120,59 +126,93 @@ final class PhysicalMemory {
 
   /** Bytes really held outside the heap. */
   long touchedBytes() {
-    long touched = 0;
-    for (int g = 0; g < groups.length(); g++) {
+    return chunks.touchedBytes();
+  }
+
+  /** Gives the bytes back; nothing of this driver refers to them any more. */
+  void free() {
+    chunks.leave();
+  }
+
+  /** The bytes themselves. */
+  private static final class Chunks {
+    private final long bytes;
+    private final byte fresh;
+    private final AtomicReferenceArray<@Nullable AtomicReferenceArray<@Nullable MemorySegment>>
+        groups;
+    private @Nullable Arena arena;
+    private int drivers = 1;
+
+    Chunks(long bytes, byte fresh) {
+      this.bytes = bytes;
+      this.fresh = fresh;
+      long groupCount = (count() + GROUP_CHUNKS - 1) >>> GROUP_SHIFT;
+      this.groups = new AtomicReferenceArray<>(Math.toIntExact(groupCount));
+    }
+
+    private long count() {
+      return (bytes + CHUNK_BYTES - 1) >>> CHUNK_SHIFT;
+    }
+
+    synchronized void keep() {
+      drivers++;
+    }
+
+    synchronized void leave() {
+      drivers--;
+      if (drivers == 0 && arena != null) {
+        arena.close();
+        arena = null;
+      }
+    }
+
+    long touchedBytes() {
+      long touched = 0;
+      for (int g = 0; g < groups.length(); g++) {
+        AtomicReferenceArray<@Nullable MemorySegment> group = groups.get(g);
+        for (int c = 0; group != null && c < group.length(); c++) {
+          MemorySegment chunk = group.get(c);
+          touched += chunk == null ? 0 : chunk.byteSize();
+        }
+      }
+      return touched;
+    }
+
+    @Nullable MemorySegment ifThere(long offset) {
+      long index = offset >>> CHUNK_SHIFT;
+      AtomicReferenceArray<@Nullable MemorySegment> group =
+          groups.get((int) (index >>> GROUP_SHIFT));
+      return group == null ? null : group.get((int) (index & (GROUP_CHUNKS - 1)));
+    }
+
+    MemorySegment at(long offset) {
+      MemorySegment there = ifThere(offset);
+      return there != null ? there : make(offset >>> CHUNK_SHIFT);
+    }
+
+    @SuppressWarnings("MustBeClosedChecker") // closed by leave()
+    private synchronized MemorySegment make(long index) {
+      if (drivers == 0) {
+        throw new IllegalStateException("device memory was freed under a copy");
+      }
+      int g = (int) (index >>> GROUP_SHIFT);
+      int c = (int) (index & (GROUP_CHUNKS - 1));
       AtomicReferenceArray<@Nullable MemorySegment> group = groups.get(g);
-      for (int c = 0; group != null && c < group.length(); c++) {
-        MemorySegment chunk = group.get(c);
-        touched += chunk == null ? 0 : chunk.byteSize();
+      if (group == null) {
+        long chunksFromHere = count() - ((long) g << GROUP_SHIFT);
+        group = new AtomicReferenceArray<>((int) Math.min(GROUP_CHUNKS, chunksFromHere));
+        groups.set(g, group);
       }
-    }
-    return touched;
-  }
-
-  /** Gives the bytes back; nothing refers to them any more. */
-  synchronized void free() {
-    freed = true;
-    if (arena != null) {
-      arena.close();
-      arena = null;
-    }
-  }
-
-  private @Nullable MemorySegment chunkIfThere(long offset) {
-    long index = offset >>> CHUNK_SHIFT;
-    AtomicReferenceArray<@Nullable MemorySegment> group = groups.get((int) (index >>> GROUP_SHIFT));
-    return group == null ? null : group.get((int) (index & (GROUP_CHUNKS - 1)));
-  }
-
-  private MemorySegment chunk(long offset) {
-    MemorySegment there = chunkIfThere(offset);
-    return there != null ? there : make(offset >>> CHUNK_SHIFT);
-  }
-
-  @SuppressWarnings("MustBeClosedChecker") // closed by free()
-  private synchronized MemorySegment make(long index) {
-    if (freed) {
-      throw new IllegalStateException("device memory was freed under a copy");
-    }
-    int g = (int) (index >>> GROUP_SHIFT);
-    int c = (int) (index & (GROUP_CHUNKS - 1));
-    AtomicReferenceArray<@Nullable MemorySegment> group = groups.get(g);
-    if (group == null) {
-      long chunksFromHere = ((bytes + CHUNK_BYTES - 1) >>> CHUNK_SHIFT) - ((long) g << GROUP_SHIFT);
-      group = new AtomicReferenceArray<>((int) Math.min(GROUP_CHUNKS, chunksFromHere));
-      groups.set(g, group);
-    }
-    MemorySegment chunk = group.get(c);
-    if (chunk == null) {
-      if (arena == null) {
-        arena = Arena.ofShared();
+      MemorySegment chunk = group.get(c);
+      if (chunk == null) {
+        if (arena == null) {
+          arena = Arena.ofShared();
+        }
+        long chunkBytes = Math.min(CHUNK_BYTES, bytes - (index << CHUNK_SHIFT));
+        chunk = arena.allocate(chunkBytes, 64).fill(fresh);
+        group.set(c, chunk);
       }
-      long chunkBytes = Math.min(CHUNK_BYTES, bytes - (index << CHUNK_SHIFT));
-      chunk = arena.allocate(chunkBytes, 64).fill(fresh);
-      group.set(c, chunk);
+      return chunk;
     }
-    return chunk;
   }
 }

@@ -21,6 +21,11 @@ interface Scheduler {
   /** Lets something happen; returns when it has, or may have. */
   void await();
 
+  /** Whether the calling thread is not to learn of any progress. Without the lock. */
+  default boolean unseenHere() {
+    return false;
+  }
+
   /** Somebody has asked how far work is. */
   void asked();
 

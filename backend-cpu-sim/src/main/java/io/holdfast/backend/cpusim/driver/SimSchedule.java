@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * could be; after a submission it may also choose to do nothing yet. So a device can be as late as
  * is allowed or as early, and the same choices give the same order again.
  *
- * <p>The order is the same only if the calls are. Asking is done by threads of its own in Holdfast;
- * {@link #onlyWhenTold} leaves asking without effect, and the test moves the device by {@link
- * SimDriver#advance}. One schedule serves one machine. Any thread.
+ * <p>The order is the same only if the calls are, and Holdfast asks on threads of its own, at times
+ * that no seed decides. So a case that is to be replayed says whose asking counts: {@link
+ * #askedOnlyBy}. One schedule serves one machine. Any thread.
  */
 public final class SimSchedule {
   private static final int FIRST_ROOM = 64;
@@ -27,7 +27,7 @@ public final class SimSchedule {
   private int[] taken = new int[FIRST_ROOM];
   private int[] offered = new int[FIRST_ROOM];
   private int count;
-  private volatile boolean asksMove = true;
+  private volatile @Nullable Thread asker;
 
   private SimSchedule(
       @Nullable SplittableRandom random, int lazyPercent, boolean eager, int... given) {
@@ -68,27 +68,30 @@ public final class SimSchedule {
   }
 
   /**
-   * From now on asking how far work is moves nothing.
+   * From now on one thread's asking counts. To every other thread that asks nothing is done yet, as
+   * if it had come too early, and neither the ledger nor a fault counts its question. So whatever
+   * threads Holdfast has of its own, what happens is decided by this thread's calls and the seed,
+   * and is the same each time.
    *
+   * <p>What this thread waits for comes about by its own asking: completions, and routes and pools
+   * that it closes. Work on which another thread waits inside a driver call is done by that wait.
+   *
+   * @param thread a platform thread, usually the calling one
    * @return this
+   * @throws IllegalArgumentException for a virtual thread: what can block is asked by others for it
    */
-  public SimSchedule onlyWhenTold() {
-    asksMove = false;
+  public SimSchedule askedOnlyBy(Thread thread) {
+    if (thread.isVirtual()) {
+      throw new IllegalArgumentException("a virtual thread does not ask by itself");
+    }
+    asker = thread;
     return this;
   }
 
-  /**
-   * From now on asking how far work is does one piece of it, which is also how it begins.
-   *
-   * @return this
-   */
-  public SimSchedule whenAsked() {
-    asksMove = true;
-    return this;
-  }
-
-  boolean asksMove() {
-    return asksMove;
+  /** Whether nothing has happened yet as far as the calling thread can learn by asking. */
+  boolean unseenHere() {
+    Thread only = asker;
+    return only != null && only != Thread.currentThread();
   }
 
   /** Which of so many streams goes on, or -1 for none yet. */

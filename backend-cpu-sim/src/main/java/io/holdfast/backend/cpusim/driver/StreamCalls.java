@@ -88,6 +88,9 @@ abstract class StreamCalls extends ContextCalls {
    * @return the code; 600 while there is work
    */
   public int streamQuery(long handle) {
+    if (scheduler.unseenHere()) {
+      return closed ? Codes.DEINITIALIZED : Codes.NOT_READY;
+    }
     return callIn(
         Operation.STREAM_QUERY,
         handle,

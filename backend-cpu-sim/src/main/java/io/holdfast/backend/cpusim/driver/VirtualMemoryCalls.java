@@ -3,6 +3,7 @@ package io.holdfast.backend.cpusim.driver;
 import io.holdfast.backend.cpusim.driver.Personality.Concurrency;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** The chapter of virtual memory. */
 abstract class VirtualMemoryCalls extends CopyCalls {
@@ -328,6 +329,42 @@ abstract class VirtualMemoryCalls extends CopyCalls {
         bytes,
         0,
         () -> answer(out, space.exportRange(address, bytes, basePageBytes())));
+  }
+
+  final @Nullable Physical shareDescriptor(int descriptor) {
+    lock.lock();
+    try {
+      return closed ? null : space.share(descriptor);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Takes over a descriptor of another machine's driver, as a process gets one through a Unix
+   * socket: another number for the same bytes of the same device. Both machines are processes of
+   * one host then; what either writes the other reads.
+   *
+   * @param from whose descriptor it is; not this driver
+   * @param descriptor its number there, open until the call is over
+   * @return its number here, or -1 where it is none of that driver's, or where its device is none
+   *     of this driver's
+   */
+  public int receiveDescriptor(SimDriver from, int descriptor) {
+    Physical shared = from.shareDescriptor(descriptor);
+    if (shared == null) {
+      return -1;
+    }
+    lock.lock();
+    try {
+      if (closed || shared.memory.device >= setup.devices().size()) {
+        shared.memory.free();
+        return -1;
+      }
+      return space.receive(shared);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**

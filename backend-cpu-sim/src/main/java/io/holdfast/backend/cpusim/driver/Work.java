@@ -1,5 +1,7 @@
 package io.holdfast.backend.cpusim.driver;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +64,15 @@ final class Work {
   /** ROWS: whether the rows have no order among themselves. */
   boolean anyOrder;
 
+  /** ROWS: how many bytes from the start of each row were read during the call. */
+  private int[] readEarly = new int[1];
+
+  /** ROWS: those bytes, row behind row; empty where sources are read in stream order. */
+  private MemorySegment early = MemorySegment.NULL;
+
+  /** ROWS: how many of them there are. */
+  long earlyBytes;
+
   /** KERNEL: one behind the last row. */
   long end;
 
@@ -92,6 +103,7 @@ final class Work {
     rowCount = 0;
     checksPins = false;
     anyOrder = false;
+    earlyBytes = 0;
     event = null;
     after = null;
     body = null;
@@ -108,6 +120,29 @@ final class Work {
     rows[at + 1] = source;
     rows[at + 2] = bytes;
     rowCount++;
+  }
+
+  /** The last row added is read during the call, from its start so far. */
+  void readEarly(long bytes) {
+    int row = rowCount - 1;
+    if (row >= readEarly.length) {
+      readEarly = Arrays.copyOf(readEarly, rows.length / ROW);
+    }
+    readEarly[row] = Math.toIntExact(bytes);
+    earlyBytes += bytes;
+  }
+
+  /** How far a row was read during the call. */
+  long readEarlyOf(int row) {
+    return earlyBytes == 0 ? 0 : readEarly[row];
+  }
+
+  /** Room for what is read during the call; this work's own, and the same until it is forgotten. */
+  MemorySegment early() {
+    if (early.byteSize() < earlyBytes) {
+      early = Arena.ofAuto().allocate(Math.max(earlyBytes, 2 * early.byteSize()), Long.BYTES);
+    }
+    return early;
   }
 
   long bytes() {

@@ -1,15 +1,19 @@
 package io.holdfast.backend.cpusim.host;
 
 import io.holdfast.backend.cpusim.driver.SimClock;
+import io.holdfast.spi.HostKernel.ThreadPlace;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +35,9 @@ public final class SimHost {
   private final List<FileSystem> fileSystems = new ArrayList<>();
   private final Map<Long, SimHostKernel> processes = new TreeMap<>();
   private final Group group;
+  private final Map<Integer, Integer> nodesOfCpus = new HashMap<>();
+  private final Map<Integer, List<Integer>> nearest = new ConcurrentHashMap<>();
+  private final ThreadPlace anywhere;
   private long nextPid = FIRST_PID;
   private long nextInode = 100;
 
@@ -65,6 +72,10 @@ public final class SimHost {
                       });
               pools.put(pageBytes, state);
             });
+    spec.nodes()
+        .forEach(
+            (number, node) -> node.cpus().forEach(cpu -> nodesOfCpus.putIfAbsent(cpu, number)));
+    this.anywhere = new ThreadPlace(0, Set.of(), nodesOfCpus.keySet());
     int minor = 40;
     for (HostSpec.Mount mount : spec.mounts()) {
       fileSystems.add(new FileSystem(this, mount, minor++));
@@ -225,6 +236,10 @@ public final class SimHost {
 
   /** Nodes from near to far. */
   List<Integer> nearest(int from) {
+    return nearest.computeIfAbsent(from, this::sorted);
+  }
+
+  private List<Integer> sorted(int from) {
     List<Integer> numbers = new ArrayList<>(spec.nodes().keySet());
     HostSpec.Node origin = spec.nodes().get(from);
     if (origin != null) {
@@ -235,15 +250,18 @@ public final class SimHost {
                   origin.distances().get(order.indexOf(one)),
                   origin.distances().get(order.indexOf(other))));
     }
-    return numbers;
+    return List.copyOf(numbers);
   }
 
   /** The node that has a CPU. */
   OptionalInt nodeOfCpu(int cpu) {
-    return spec.nodes().entrySet().stream()
-        .filter(node -> node.getValue().cpus().contains(cpu))
-        .mapToInt(Map.Entry::getKey)
-        .findFirst();
+    Integer node = nodesOfCpus.get(cpu);
+    return node == null ? OptionalInt.empty() : OptionalInt.of(node);
+  }
+
+  /** Where a thread is that nobody has placed: on any CPU of any node. */
+  ThreadPlace anywhere() {
+    return anywhere;
   }
 
   /** How many pages can be had from a node. */

@@ -363,7 +363,11 @@ public final class SimHostKernel implements HostKernel, HostSpace {
     if (floor != null && floor.getValue().end() > from) {
       found.add(floor.getValue());
     }
-    found.addAll(mappings.subMap(from, false, to, false).values());
+    Map.Entry<Long, SimMapping> next = mappings.higherEntry(from);
+    while (next != null && next.getKey() < to) {
+      found.add(next.getValue());
+      next = mappings.higherEntry(next.getKey());
+    }
     return found;
   }
 
@@ -684,13 +688,7 @@ public final class SimHostKernel implements HostKernel, HostSpace {
   }
 
   private ThreadPlace place() {
-    ThreadPlace own = places.get(threadId());
-    if (own != null) {
-      return own;
-    }
-    Set<Integer> cpus = new TreeSet<>();
-    spec.nodes().values().forEach(node -> cpus.addAll(node.cpus()));
-    return new ThreadPlace(0, Set.of(), cpus);
+    return places.getOrDefault(threadId(), host.anywhere());
   }
 
   @Override
@@ -715,7 +713,7 @@ public final class SimHostKernel implements HostKernel, HostSpace {
   int cpuOf(long thread) {
     ThreadPlace place = places.get(thread);
     Set<Integer> cpus = place == null || place.cpus().isEmpty() ? place().cpus() : place.cpus();
-    return cpus.stream().min(Integer::compare).orElse(0);
+    return cpus.isEmpty() ? 0 : cpus.iterator().next(); // they are in order
   }
 
   private int localNode() {

@@ -73,7 +73,12 @@ final class SimMapping {
   boolean covers(long from, long to) {
     long first = (from - address) / pageBytes();
     long end = Math.ceilDiv(to - address, pageBytes());
-    return live.stream().anyMatch(one -> one.first() <= first && one.end() >= end);
+    for (PageSet.Stretch one : live) {
+      if (one.first() <= first && one.end() >= end) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Stretches, counted in the page set, that are mapped within a range; then they are not. */
