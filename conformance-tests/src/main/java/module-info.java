@@ -6,8 +6,8 @@ module io.holdfast.conformance {
   requires jdk.management;
   requires com.fasterxml.jackson.databind;
   requires info.picocli;
+  requires java.xml;
   requires org.junit.platform.launcher;
-  requires org.junit.platform.reporting;
   requires static org.jspecify;
 
   exports io.holdfast.conformance;

@@ -3,6 +3,7 @@ package io.holdfast.backend.cuda;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.holdfast.Backend;
+import io.holdfast.BackendKind;
 import io.holdfast.Device;
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.conformance.Engine;
@@ -29,9 +30,10 @@ final class JudgedLibcuda {
     }
     CudaBindings bindings = new CudaBindings("simulated", libraries.getFirst().symbols());
     assertEquals(0, bindings.cuInit(0));
-    return StandardBackend.over(
-        "cuda",
-        new CudaDriver(bindings, 13_000, Optional.empty(), HostKernels.system().basePageBytes()));
+    long page = HostKernels.system().basePageBytes();
+    return StandardBackend.builder("cuda", new CudaDriver(bindings, 13_000, Optional.empty(), page))
+        .kind(BackendKind.SIMULATOR) // no copy path is measured and its profile kept
+        .build();
   }
 
   /** An engine beside it, by raw calls to the same library. */

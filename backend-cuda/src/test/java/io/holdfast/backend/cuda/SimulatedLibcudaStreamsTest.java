@@ -2,8 +2,8 @@ package io.holdfast.backend.cuda;
 
 import io.holdfast.Backend;
 import io.holdfast.Device;
-import io.holdfast.conformance.StreamsConformance;
 import io.holdfast.conformance.Engine;
+import io.holdfast.conformance.StreamsConformance;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;

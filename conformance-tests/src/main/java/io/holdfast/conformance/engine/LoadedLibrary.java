@@ -27,9 +27,10 @@ final class LoadedLibrary {
    */
   static Optional<SymbolLookup> find(String name, String property) {
     String chosen = System.getProperty(property, "");
-    return chosen.isBlank() ? file(maps(), name).map(LoadedLibrary::open) : Optional.of(open(chosen));
+    return chosen.isBlank()
+        ? file(maps(), name).map(LoadedLibrary::open)
+        : Optional.of(open(chosen));
   }
-
 
   @SuppressWarnings("restricted")
   private static SymbolLookup open(String file) {

@@ -65,8 +65,7 @@ abstract class NativeEngine implements Engine {
     streamQuery = NativeFunction.of(library, names.streamQuery, JAVA_LONG);
     streamSynchronize = NativeFunction.of(library, names.streamSynchronize, JAVA_LONG);
     streamDestroy = NativeFunction.of(library, names.streamDestroy, JAVA_LONG);
-    streamBeginCapture =
-        NativeFunction.of(library, names.streamBeginCapture, JAVA_LONG, JAVA_INT);
+    streamBeginCapture = NativeFunction.of(library, names.streamBeginCapture, JAVA_LONG, JAVA_INT);
     streamEndCapture = NativeFunction.of(library, names.streamEndCapture, JAVA_LONG, ADDRESS);
     graphDestroy = NativeFunction.of(library, names.graphDestroy, JAVA_LONG);
     launchHostFunction =
