@@ -150,6 +150,7 @@ final class ArchitectureTest {
             "io.holdfast.backend.cuda..",
             "io.holdfast.backend.hip..",
             "io.holdfast.bench.experiment..", // the C library that experiments bring along
+            "io.holdfast.conformance.engine..", // engines share nothing with what is judged
             "io.holdfast.backend.cpusim.shim..") // answers a library instead of calling one
         .should()
         .dependOnClassesThat()

@@ -29,7 +29,8 @@ public abstract class Conformance {
 
   /**
    * An engine beside Holdfast, for rules about contexts and captures. Whoever knows the driver
-   * writes one; without it those rules are skipped and say so.
+   * writes one. Where this answers none, the {@link EngineProvider} of the backend's id is asked;
+   * without that, too, those rules are skipped and say so.
    *
    * @param device on which it works
    * @return the engine, or empty
@@ -54,13 +55,30 @@ public abstract class Conformance {
    * @return the provider; empty where the backend is not registered as a service
    */
   protected Optional<BackendProvider> provider(String id) {
-    String plain = id.contains(":") ? id.substring(0, id.indexOf(':')) : id;
     for (BackendProvider provider : ServiceLoader.load(BackendProvider.class)) {
-      if (provider.id().equals(plain)) {
+      if (provider.id().equals(plain(id))) {
         return Optional.of(provider);
       }
     }
     return Optional.empty();
+  }
+
+  /** The engine beside a device of that backend, wherever there is one. */
+  final Optional<Engine> engineBeside(String backend, Device device) {
+    Optional<Engine> own = engine(device);
+    if (own.isPresent()) {
+      return own;
+    }
+    for (EngineProvider provider : ServiceLoader.load(EngineProvider.class)) {
+      if (provider.backend().equals(plain(backend))) {
+        return provider.engine(device);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String plain(String id) {
+    return id.contains(":") ? id.substring(0, id.indexOf(':')) : id;
   }
 
   /** Opens the backend with the kit between its policy and its ports. */

@@ -71,6 +71,13 @@ public abstract class CoreConformance extends Conformance {
   }
 
   @Nested
+  final class EventTests extends EventRules {
+    EventTests() {
+      super(CoreConformance.this);
+    }
+  }
+
+  @Nested
   final class DiscoveryTests extends DiscoveryRules {
     DiscoveryTests() {
       super(CoreConformance.this);

@@ -40,12 +40,12 @@ abstract class EngineRules extends Rules {
   }
 
   private Engine engine() {
-    return kit.engine(device)
+    return kit.engineBeside(backend.id(), device)
         .orElseThrow(
             () ->
                 missing(
                     "an engine beside Holdfast: whoever knows this driver answers"
-                        + " Conformance.engine(device)"));
+                        + " Conformance.engine(device), or provides an EngineProvider"));
   }
 
   /** A stream that Holdfast knows by its raw handle only. */

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Host memory: sizes, views, shortfalls, receipts. */
@@ -67,8 +68,18 @@ abstract class MappingRules extends Rules {
   final void map05_use_after_close_is_an_illegal_state() {
     HostRegion region = backend.pageSource().map(HostRequest.ofBytes(10_000));
     MemorySegment view = region.segment();
+    AtomicBoolean early = new AtomicBoolean();
+    tap.twist(
+        "HostKernel.unmap",
+        (_, through) -> {
+          if (view.scope().isAlive()) {
+            early.set(true);
+          }
+          return through.go();
+        });
     region.close();
     region.close();
+    assertFalse(early.get(), "pages were unmapped under a view that could still be read");
 
     assertThrows(IllegalStateException.class, region::segment);
     assertThrows(IllegalStateException.class, () -> view.get(ValueLayout.JAVA_BYTE, 0));

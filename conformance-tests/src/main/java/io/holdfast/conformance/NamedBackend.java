@@ -5,7 +5,6 @@ import io.holdfast.Backends;
 import io.holdfast.Selection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -48,12 +47,7 @@ public final class NamedBackend extends BackendConformance {
       return List.of();
     }
     try {
-      return Files.readString(Path.of(file))
-          .lines()
-          .map(line -> line.replaceFirst("#.*", "").strip())
-          .filter(line -> !line.isEmpty())
-          .map(Quarantine::parse)
-          .toList();
+      return Quarantine.read(Path.of(file));
     } catch (IOException unreadable) {
       throw new UncheckedIOException("the quarantines of " + file, unreadable);
     }

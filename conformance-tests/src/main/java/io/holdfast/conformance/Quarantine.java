@@ -1,6 +1,11 @@
 package io.holdfast.conformance;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.LocalDate;
+import java.time.format.DateTimeParseException;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -34,7 +39,31 @@ public record Quarantine(Rule rule, String issue, LocalDate until) {
       throw new IllegalArgumentException(
           "a quarantine is RULE-ID ISSUE YYYY-MM-DD, not '" + line + "'");
     }
-    return new Quarantine(
-        Rule.valueOf(words[0].replace('-', '_')), words[1], LocalDate.parse(words[2]));
+    try {
+      return new Quarantine(
+          Rule.valueOf(words[0].replace('-', '_')), words[1], LocalDate.parse(words[2]));
+    } catch (IllegalArgumentException unknown) {
+      throw new IllegalArgumentException("there is no rule '" + words[0] + "'", unknown);
+    } catch (DateTimeParseException wrong) {
+      throw new IllegalArgumentException(
+          "the last day of a quarantine is YYYY-MM-DD, not '" + words[2] + "'", wrong);
+    }
+  }
+
+  /**
+   * Reads a file of quarantines, one a line; {@code #} begins a comment.
+   *
+   * @param file which
+   * @return the quarantines
+   * @throws IOException where the file cannot be read
+   * @throws IllegalArgumentException where a line cannot be understood
+   */
+  public static List<Quarantine> read(Path file) throws IOException {
+    return Files.readString(file)
+        .lines()
+        .map(line -> line.replaceFirst("(^|\\s)#.*", "").strip())
+        .filter(line -> !line.isEmpty())
+        .map(Quarantine::parse)
+        .toList();
   }
 }

@@ -304,6 +304,12 @@ public enum Rule {
       MUST,
       "things may be closed by another thread than the one that opened them",
       "jcuda#20"),
+  /** A driver call on a virtual thread never leaves its carrier: nothing blocks inside. */
+  THR_05(
+      CORE,
+      MUST,
+      "a driver call on a virtual thread never leaves its carrier: no lock is taken inside",
+      "docs: spi"),
   /** Memory that the driver does not know cannot be wrapped. */
   DEV_01(CORE, MUST, "memory that the driver does not know cannot be wrapped", "iree#23779"),
   /** Devices are counted from 0, have a name and memory, and no other can be opened. */
@@ -409,6 +415,20 @@ public enum Rule {
   ACC_02(CORE, MUST, "what is open is named, and nothing else", "docs: architecture"),
   /** A fallback is an event of the flight recorder. */
   EVT_01(CORE, SHOULD, "a fallback is an event of the flight recorder", "docs: architecture"),
+  /** Mapped, registered and copied bytes are counted as the ports were asked for them. */
+  EVT_02(
+      CORE,
+      SHOULD,
+      "mapped, registered and copied bytes are counted as the ports were asked for them",
+      "vllm#53042"),
+  /** What is recorded adds up to what is counted. */
+  EVT_03(CORE, SHOULD, "what is recorded adds up to what is counted", "docs: architecture"),
+  /** A refused call is counted as a failure, without bytes, and so is a quarantine. */
+  EVT_04(
+      CORE,
+      SHOULD,
+      "a refused call is counted as a failure, without bytes; what is in quarantine is counted",
+      "LMCache#5177"),
   /** A region on huge pages is whole pages of that size, by the kernel's account. */
   HUG_01(
       HUGETLB,

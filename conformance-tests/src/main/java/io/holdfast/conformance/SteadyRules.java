@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 
 /** Steady state, measured on the backend as it is, with nothing of the kit's between. */
 abstract class SteadyRules extends Rules {
+  private static final int ROUNDS = 20_000;
+
   SteadyRules(Conformance kit) {
     super(kit);
   }
@@ -42,15 +44,19 @@ abstract class SteadyRules extends Rules {
       completion.await();
       Order.TwoSided order = unordered();
       long asking = Long.MAX_VALUE; // what the question itself allocates
-      long least = Long.MAX_VALUE;
-      for (int round = 0; round < 200; round++) {
+      for (int round = 0; round < ROUNDS; round++) {
         long first = threads.getCurrentThreadAllocatedBytes();
         long second = threads.getCurrentThreadAllocatedBytes();
-        Completion done = pool.store(copies, order, completion);
-        long third = threads.getCurrentThreadAllocatedBytes();
-        done.await();
         asking = Math.min(asking, second - first);
-        least = Math.min(least, third - second);
+      }
+      long least = Long.MAX_VALUE;
+      // what the just-in-time compiler takes away, whenever it comes, is not the backend's
+      for (int round = 0; round < ROUNDS && least > asking; round++) {
+        long first = threads.getCurrentThreadAllocatedBytes();
+        Completion done = pool.store(copies, order, completion);
+        long second = threads.getCurrentThreadAllocatedBytes();
+        done.await();
+        least = Math.min(least, second - first);
       }
       assertEquals(asking, least, "bytes of Java heap for each submission");
     }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Device;
 import io.holdfast.conformance.tap.Call;
+import io.holdfast.conformance.tap.Twist;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
 import io.holdfast.device.DeviceAllocation;
@@ -21,9 +22,13 @@ import io.holdfast.pool.HostPool;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Threads, virtual ones above all. */
@@ -40,6 +45,18 @@ abstract class ThreadRules extends Rules {
     "HostAllocationPort.allocate",
     "HostAllocationPort.free"
   };
+
+  /** Calls of a submission, made in the caller's thread. */
+  private static final List<String> INLINE =
+      List.of(
+          "DevicePort.copyEach",
+          "BatchCopyPort.copyBatch",
+          "KernelCopyPort.copyByKernel",
+          "PitchedCopyPort.copyRows",
+          "DevicePort.recordEvent",
+          "DevicePort.streamWait",
+          "DevicePort.captureState",
+          "DevicePort.originOf");
 
   ThreadRules(Conformance kit) {
     super(kit);
@@ -163,6 +180,91 @@ abstract class ThreadRules extends Rules {
       assertFalse(call.thread().isVirtual(), "made on a virtual thread: " + call);
     }
     assertTrue(seen >= 5, "hardly a call was seen: " + seen);
+  }
+
+  /**
+   * Where virtual threads are inside driver calls. A call that is left for a while lets another
+   * virtual thread into its carrier, or ends on another carrier: one of the two is always seen.
+   * Lock-free, for a lock here would do what is looked for.
+   */
+  private static final class Carriers {
+    private final ConcurrentSkipListMap<String, AtomicInteger> inside =
+        new ConcurrentSkipListMap<>();
+    private final Queue<String> left = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger seen = new AtomicInteger();
+
+    /** Java names the carrier only in a mounted thread's own description. */
+    private static String carrier() {
+      String description = Thread.currentThread().toString();
+      return description.substring(description.lastIndexOf('@') + 1);
+    }
+
+    @Nullable Object watch(Call call, Twist.Through through) throws Throwable {
+      if (!Thread.currentThread().isVirtual()) {
+        return through.go();
+      }
+      String before;
+      AtomicInteger here;
+      do {
+        before = carrier();
+        here = inside.computeIfAbsent(before, _ -> new AtomicInteger());
+      } while (!before.equals(carrier()));
+      seen.incrementAndGet();
+      if (here.incrementAndGet() > 1) {
+        left.add(call.name() + ": another call was left on " + before);
+      }
+      try {
+        return through.go();
+      } finally {
+        here.decrementAndGet();
+        if (!before.equals(carrier())) {
+          left.add(call.name() + ": it began on " + before + " and ended on " + carrier());
+        }
+      }
+    }
+  }
+
+  @Test
+  @Covers(Rule.THR_05)
+  final void thr05_a_driver_call_on_a_virtual_thread_never_leaves_its_carrier() {
+    int threads = 4 * Runtime.getRuntime().availableProcessors();
+    Carriers carriers = new Carriers();
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    withPool(
+        threads,
+        threads,
+        pool -> {
+          for (String call : INLINE) {
+            tap.twist(call, carriers::watch);
+          }
+          Completion first = pool.load(BlockCopies.device(0).host(0), unordered());
+          pool.store(BlockCopies.device(0).host(0), after(first)).await(); // classes are loaded
+          List<Thread> all = new ArrayList<>();
+          for (int i = 0; i < threads; i++) {
+            int mine = i;
+            all.add(
+                Thread.ofVirtual()
+                    .start(
+                        () -> {
+                          try {
+                            for (int round = 0; round < 10; round++) {
+                              Completion there =
+                                  pool.load(BlockCopies.device(mine).host(mine), unordered());
+                              pool.store(BlockCopies.device(mine).host(mine), after(there)).await();
+                            }
+                          } catch (Throwable failure) {
+                            failures.add(failure);
+                          }
+                        }));
+          }
+          for (Thread one : all) {
+            join(one);
+          }
+          tap.untwist();
+        });
+    assertEquals(List.of(), failures);
+    assertEquals(List.of(), List.copyOf(carriers.left), "something blocks inside a driver call");
+    assertTrue(carriers.seen.get() >= 2 * threads, "hardly a call was seen: " + carriers.seen);
   }
 
   @Test

@@ -3,7 +3,9 @@ package io.holdfast.conformance;
 import io.holdfast.Backend;
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.conformance.tap.Tap;
+import io.holdfast.spi.BackendProvider;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The mutant that a test of the kit chose; run through a launcher. */
@@ -24,6 +26,16 @@ public final class BrokenBackend extends SimConformance {
   @Override
   SimMachine boot() {
     return mutant().boot().get();
+  }
+
+  @Override
+  protected Backend open() {
+    return mutant().opening().apply(fresh(), new Tap());
+  }
+
+  @Override
+  protected Optional<BackendProvider> provider(String id) {
+    return super.provider(id).map(mutant().provider());
   }
 
   @Override

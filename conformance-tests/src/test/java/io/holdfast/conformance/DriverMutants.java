@@ -4,6 +4,8 @@ import static io.holdfast.conformance.Mutant.driver;
 
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.conformance.tap.Call;
+import io.holdfast.conformance.tap.Tap;
+import io.holdfast.conformance.tap.Twist;
 import io.holdfast.device.MemoryInfo;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
@@ -13,8 +15,13 @@ import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.StreamOrigin;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Drivers that do something else than they are asked for, or say so. */
 final class DriverMutants {
@@ -184,6 +191,12 @@ final class DriverMutants {
             _ -> Wrong.call("DevicePort.nanosBetween", (_, _) -> -5L)));
     all.add(
         driver(
+            "destroys an engine's context",
+            area,
+            Set.of(Rule.STR_09),
+            DriverMutants::destroysWhatItBorrowed));
+    all.add(
+        driver(
             "destroys an engine's stream with what was made for it",
             area,
             Set.of(Rule.STR_03),
@@ -196,6 +209,24 @@ final class DriverMutants {
                       inContext(machine, () -> machine.calls().streamDestroy(stream));
                       return adopted;
                     })));
+  }
+
+  /** A device of an engine's context destroys that context with itself. */
+  private static Tap destroysWhatItBorrowed(SimMachine machine) {
+    AtomicLong borrowed = new AtomicLong();
+    return Wrong.calls(
+        Map.of(
+            "AcceleratorDriver.openOn",
+            (call, through) -> {
+              borrowed.set(call.argument(Long.class, 1));
+              return through.go();
+            },
+            "DevicePort.close",
+            (_, through) -> {
+              Object closed = through.go();
+              machine.calls().ctxDestroy(borrowed.getAndSet(0));
+              return closed;
+            }));
   }
 
   /** A call as engines make it: in the shared context, under the thread's own capture mode. */
@@ -259,7 +290,7 @@ final class DriverMutants {
         driver(
             "has no name for its code",
             area,
-            Set.of(Rule.PRT_06),
+            Set.of(Rule.PRT_06, Rule.ERR_01),
             _ ->
                 Wrong.call(
                     "DevicePort.unregister",
@@ -271,6 +302,55 @@ final class DriverMutants {
                             told.backend(), told.operation(), told.code(), "", told.fault());
                       }
                     })));
+    all.add(
+        driver(
+            "cannot be closed twice",
+            area,
+            Set.of(Rule.PRT_05),
+            _ -> {
+              Set<String> closed = ConcurrentHashMap.newKeySet();
+              return Wrong.call(
+                  "DevicePort.close",
+                  (_, through) -> {
+                    if (!closed.add("closed")) {
+                      throw unsupported();
+                    }
+                    return through.go();
+                  });
+            }));
+    all.add(
+        driver(
+            "leaves a refusal behind for the next call",
+            area,
+            Set.of(Rule.PRT_07),
+            _ -> {
+              AtomicReference<@Nullable DriverException> sticky = new AtomicReference<>();
+              Twist remembers =
+                  (_, through) -> {
+                    try {
+                      return through.go();
+                    } catch (DriverException refused) {
+                      sticky.set(refused);
+                      throw refused;
+                    }
+                  };
+              Twist repeats =
+                  (_, through) -> {
+                    DriverException before = sticky.getAndSet(null);
+                    if (before != null) {
+                      throw before;
+                    }
+                    return through.go();
+                  };
+              return Wrong.calls(
+                  Map.of(
+                      "DevicePort.unregister", remembers,
+                      "DevicePort.free", remembers,
+                      "DevicePort.allocate", repeats,
+                      "DevicePort.createStream", repeats,
+                      "DevicePort.createEvent", repeats,
+                      "DevicePort.register", repeats));
+            }));
     all.add(
         driver(
             "finds an allocation everywhere",

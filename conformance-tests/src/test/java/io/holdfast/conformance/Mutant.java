@@ -8,6 +8,7 @@ import io.holdfast.conformance.tap.Tap;
 import io.holdfast.copy.CopyEngine;
 import io.holdfast.host.PageSource;
 import io.holdfast.pin.Pinner;
+import io.holdfast.spi.BackendProvider;
 import io.holdfast.spi.Interposer;
 import io.holdfast.spi.StandardBackend;
 import java.util.Set;
@@ -24,13 +25,24 @@ import java.util.function.UnaryOperator;
  * @param rules which must all catch it
  * @param boot the machine under it
  * @param opening how it is opened, given the machine and the kit's tap
+ * @param provider what discovery finds, given the true one
  */
 record Mutant(
     String name,
     String area,
     Set<Rule> rules,
     Supplier<SimMachine> boot,
-    BiFunction<SimMachine, Tap, Backend> opening) {
+    BiFunction<SimMachine, Tap, Backend> opening,
+    UnaryOperator<BackendProvider> provider) {
+
+  Mutant(
+      String name,
+      String area,
+      Set<Rule> rules,
+      Supplier<SimMachine> boot,
+      BiFunction<SimMachine, Tap, Backend> opening) {
+    this(name, area, rules, boot, opening, UnaryOperator.identity());
+  }
 
   /** What a mutant leaks is what the kit must see; the simulator need not say so, too. */
   static SimMachine plain() {
@@ -101,6 +113,27 @@ record Mutant(
     return parts(name, area, rules, Mutant::plain, builder -> builder.copyEngine(wrong));
   }
 
+  /** A backend whose answers to engines are wrong. */
+  static Mutant backend(String name, String area, Set<Rule> rules, UnaryOperator<Backend> wrong) {
+    return parts(name, area, rules, UnaryOperator.identity(), wrong);
+  }
+
+  /** Parts and answers that are wrong together. */
+  static Mutant parts(
+      String name,
+      String area,
+      Set<Rule> rules,
+      UnaryOperator<StandardBackend.Builder> parts,
+      UnaryOperator<Backend> answers) {
+    return new Mutant(
+        name,
+        area,
+        rules,
+        Mutant::plain,
+        (machine, tap) ->
+            answers.apply(StandardBackend.interposing(tap, () -> of(machine, parts))));
+  }
+
   private static Mutant parts(
       String name,
       String area,
@@ -112,16 +145,17 @@ record Mutant(
         area,
         rules,
         boot,
-        (machine, tap) ->
-            StandardBackend.interposing(
-                tap,
-                () ->
-                    wrong
-                        .apply(
-                            StandardBackend.builder("cpu-sim", machine.driver())
-                                .kind(BackendKind.SIMULATOR)
-                                .kernel(machine.kernel()))
-                        .build()));
+        (machine, tap) -> StandardBackend.interposing(tap, () -> of(machine, wrong)));
+  }
+
+  /** A backend over a machine of which some parts are others. */
+  static Backend of(SimMachine machine, UnaryOperator<StandardBackend.Builder> parts) {
+    return parts
+        .apply(
+            StandardBackend.builder("cpu-sim", machine.driver())
+                .kind(BackendKind.SIMULATOR)
+                .kernel(machine.kernel()))
+        .build();
   }
 
   @Override

@@ -25,7 +25,14 @@ final class MutantsTest {
   private static final Duration LONGEST = Duration.ofSeconds(20);
 
   static Stream<Mutant> all() {
-    return Stream.of(DriverMutants.all(), PolicyMutants.all(), PartMutants.all())
+    return Stream.of(
+            DriverMutants.all(),
+            PolicyMutants.all(),
+            PartMutants.all(),
+            FacadeMutants.all(),
+            EventMutants.all(),
+            ProviderMutants.all(),
+            ThreadMutants.all())
         .flatMap(List::stream);
   }
 
@@ -64,7 +71,7 @@ final class MutantsTest {
 
   @Test
   void there_are_as_many_as_there_should_be() {
-    assertTrue(all().count() >= 60, "only " + all().count());
+    assertTrue(all().count() >= 135, "only " + all().count());
     assertEquals(all().count(), all().map(Mutant::name).distinct().count());
     assertEquals(all().count(), firstOfEachArea().count() + others().count());
     assertTrue(all().noneMatch(one -> one.rules().isEmpty()));

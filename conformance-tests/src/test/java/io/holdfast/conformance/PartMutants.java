@@ -3,9 +3,12 @@ package io.holdfast.conformance;
 import io.holdfast.backend.cpusim.LeakPolicy;
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.backend.cpusim.SimProfile;
+import io.holdfast.conformance.tap.Tap;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
+import io.holdfast.copy.CopyDecision;
 import io.holdfast.copy.CopyEngine;
+import io.holdfast.copy.CopyPath;
 import io.holdfast.copy.CopyReport;
 import io.holdfast.copy.CopyRoute;
 import io.holdfast.device.Order;
@@ -19,15 +22,22 @@ import io.holdfast.host.PageSource;
 import io.holdfast.host.ShortfallException;
 import io.holdfast.pin.CutPolicy;
 import io.holdfast.pin.PinException;
+import io.holdfast.pin.PinPacing;
 import io.holdfast.pin.PinRequest;
 import io.holdfast.pin.PinnedRegion;
 import io.holdfast.pin.Pinner;
+import io.holdfast.spi.StandardBackend;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 
@@ -101,6 +111,80 @@ final class PartMutants {
                       ? (Object) (bytes + 4096)
                       : told;
                 })));
+    all.add(
+        Mutant.pages(
+            "closes the view arena last",
+            area,
+            Set.of(Rule.CLS_07),
+            Mutant::plain,
+            viewsUntil(ViewEnd.AFTER_THE_PAGES)));
+    all.add(
+        Mutant.pages(
+            "keeps views for ever",
+            area,
+            Set.of(Rule.MAP_05),
+            Mutant::plain,
+            viewsUntil(ViewEnd.NEVER)));
+    all.add(
+        Mutant.pages(
+            "cannot be closed twice",
+            area,
+            Set.of(Rule.CLS_04),
+            Mutant::plain,
+            standard ->
+                Wrong.object(
+                    PageSource.class,
+                    standard,
+                    (_, _, behind) -> {
+                      Object made = behind.go();
+                      AtomicBoolean closed = new AtomicBoolean();
+                      return made instanceof HostRegion region
+                          ? Wrong.object(
+                              HostRegion.class,
+                              region,
+                              (name, _, real) -> {
+                                if (name.equals("close") && closed.getAndSet(true)) {
+                                  throw new IllegalStateException("closed already");
+                                }
+                                return real.go();
+                              })
+                          : made;
+                    })));
+    all.add(
+        Mutant.pages(
+            "moves a slice to a page of its own choice",
+            area,
+            Set.of(Rule.MAP_10),
+            Mutant::plain,
+            standard ->
+                Wrong.object(
+                    PageSource.class,
+                    standard,
+                    (_, _, behind) -> {
+                      Object made = behind.go();
+                      return made instanceof HostRegion region
+                          ? Wrong.object(
+                              HostRegion.class,
+                              region,
+                              (name, arguments, real) ->
+                                  name.equals("slice")
+                                      ? region.slice(
+                                          (long) arguments[0] / 4096 * 4096, (long) arguments[1])
+                                      : real.go())
+                          : made;
+                    })));
+    all.add(
+        Mutant.pages(
+            "places what should stay where it falls",
+            area,
+            Set.of(Rule.NUM_07),
+            PartMutants::twoNodes,
+            requests(
+                request ->
+                    request.numa() instanceof NumaPolicy.Inherit
+                        ? request.numa(new NumaPolicy.Bind(Set.of(0)))
+                        : request)));
+    all.add(registersToTheLogicalEnd());
     all.add(
         Mutant.pages(
             "forgets who holds memory",
@@ -181,6 +265,82 @@ final class PartMutants {
                             : behind.go())));
   }
 
+  private enum ViewEnd {
+    AFTER_THE_PAGES,
+    NEVER
+  }
+
+  /** Views of an arena that outlives the pages. */
+  @SuppressWarnings("restricted")
+  private static UnaryOperator<PageSource> viewsUntil(ViewEnd end) {
+    return standard ->
+        Wrong.object(
+            PageSource.class,
+            standard,
+            (_, _, behind) -> {
+              Object made = behind.go();
+              if (!(made instanceof HostRegion region)) {
+                return made;
+              }
+              Arena arena = Arena.ofShared();
+              return Wrong.object(
+                  HostRegion.class,
+                  region,
+                  (name, _, real) -> {
+                    Object told = real.go();
+                    if (name.equals("close") && end == ViewEnd.AFTER_THE_PAGES) {
+                      if (arena.scope().isAlive()) {
+                        arena.close();
+                      }
+                    }
+                    return told instanceof MemorySegment view
+                        ? MemorySegment.ofAddress(view.address())
+                            .reinterpret(view.byteSize(), arena, null)
+                        : told;
+                  });
+            });
+  }
+
+  /** The last page is registered only as far as the caller's bytes go. */
+  private static Mutant registersToTheLogicalEnd() {
+    return new Mutant(
+        "registers to the logical end",
+        "page source",
+        Set.of(Rule.REG_01, Rule.REG_06),
+        Mutant::plain,
+        (machine, tap) -> {
+          Map<Long, Long> logicalEnds = new ConcurrentHashMap<>();
+          Tap wrong =
+              Wrong.call(
+                  "DevicePort.register",
+                  Wrong.range(
+                      range -> {
+                        long logical =
+                            logicalEnds.getOrDefault(range.address() + range.byteSize(), 0L);
+                        return range.asSlice(0, range.byteSize() - logical);
+                      }));
+          UnaryOperator<PageSource> noted =
+              standard ->
+                  Wrong.object(
+                      PageSource.class,
+                      standard,
+                      (_, _, behind) -> {
+                        Object made = behind.go();
+                        if (made instanceof HostRegion region) {
+                          logicalEnds.put(
+                              region.segment().address() + region.mappedBytes(),
+                              region.mappedBytes() - region.logicalBytes());
+                        }
+                        return made;
+                      });
+          return StandardBackend.interposing(
+              wrong,
+              () ->
+                  StandardBackend.interposing(
+                      tap, () -> Mutant.of(machine, builder -> builder.pageSource(noted))));
+        });
+  }
+
   private static Set<Integer> known(Set<Integer> nodes) {
     Set<Integer> known = new HashSet<>(nodes);
     known.removeIf(node -> node > 1);
@@ -206,10 +366,15 @@ final class PartMutants {
             Pinner.class,
             standard,
             (name, arguments, behind) ->
-                name.equals("pin")
-                    ? standard.pin(
-                        (HostMemory) arguments[0], other.apply((PinRequest) arguments[1]))
-                    : behind.go());
+                switch (name) {
+                  case "pin" ->
+                      standard.pin(
+                          (HostMemory) arguments[0], other.apply((PinRequest) arguments[1]));
+                  case "pinInBackground" ->
+                      standard.pinInBackground(
+                          (HostMemory) arguments[0], other.apply((PinRequest) arguments[1]));
+                  default -> behind.go();
+                });
   }
 
   private static void pins(List<Mutant> all) {
@@ -218,7 +383,7 @@ final class PartMutants {
         Mutant.pinner(
             "reports logical bytes as registered",
             area,
-            Set.of(Rule.REG_01),
+            Set.of(Rule.REG_01, Rule.ACC_01),
             pinned(
                 (name, _, behind) -> {
                   Object told = behind.go();
@@ -299,6 +464,18 @@ final class PartMutants {
             area,
             Set.of(Rule.FLT_01),
             pinRequests(request -> request.onFailure(PinRequest.OnFailure.KEEP_WHAT_WORKED))));
+    all.add(
+        Mutant.pinner(
+            "takes all back though what worked was wanted",
+            area,
+            Set.of(Rule.FLT_06),
+            pinRequests(request -> request.onFailure(PinRequest.OnFailure.ROLL_BACK))));
+    all.add(
+        Mutant.pinner(
+            "pins as if there were no budget",
+            area,
+            Set.of(Rule.FLT_13),
+            pinRequests(request -> request.pacing(PinPacing.flatOut()))));
     all.add(
         Mutant.pinner(
             "does not halve",
@@ -457,6 +634,63 @@ final class PartMutants {
                   }
                   return behind.go();
                 })));
+    all.add(
+        Mutant.copies(
+            "refuses an empty list",
+            area,
+            Set.of(Rule.CPY_03),
+            routes(
+                (_, _, arguments, behind) -> {
+                  if (arguments.length > 0
+                      && arguments[0] instanceof BlockCopies copies
+                      && copies.pairs() == 0) {
+                    throw new IllegalArgumentException("nothing to do");
+                  }
+                  return behind.go();
+                })));
+    all.add(
+        Mutant.copies(
+            "merges less than it could",
+            area,
+            Set.of(Rule.CPY_07, Rule.CPY_13),
+            completions(
+                (_, _, behind) -> {
+                  Object told = behind.go();
+                  return told instanceof CopyReport report
+                      ? new CopyReport(
+                          report.bytes(),
+                          report.pairs(),
+                          report.descriptors() + 1,
+                          report.path(),
+                          report.submitNanos(),
+                          report.deviceNanos())
+                      : told;
+                })));
+    all.add(
+        Mutant.copies(
+            "explains another path than it takes",
+            area,
+            Set.of(Rule.CPY_13),
+            routes(
+                (_, _, _, behind) -> {
+                  Object told = behind.go();
+                  return told instanceof CopyDecision decision
+                      ? new CopyDecision(
+                          decision.path() == CopyPath.LOOP ? CopyPath.BATCH : CopyPath.LOOP,
+                          decision.descriptors(),
+                          decision.driverCalls(),
+                          decision.because())
+                      : told;
+                })));
+    all.add(
+        new Mutant(
+            "allocates for each submission",
+            area,
+            Set.of(Rule.CPY_18),
+            Mutant::plain,
+            (machine, _) ->
+                Mutant.of(
+                    machine, builder -> builder.copyEngine(routes((_, _, _, real) -> real.go())))));
     all.add(
         Mutant.copies(
             "measures time though nobody asked",

@@ -16,6 +16,7 @@ import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.Advice;
 import io.holdfast.spi.PhysicalHandle;
+import io.holdfast.spi.StandardBackend;
 import io.holdfast.spi.StreamHandle;
 import io.holdfast.spi.VirtualMemoryPort.PhysicalForm;
 import io.holdfast.spi.VirtualMemoryPort.RdmaWish;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Policy that asks the ports for something else than it should. */
 final class PolicyMutants {
@@ -112,11 +114,39 @@ final class PolicyMutants {
             () -> late("HostKernel.unmap", Late.AFTER)));
     all.add(
         policy(
+            "unregisters everything with the first range",
+            area,
+            Set.of(Rule.REG_11),
+            PolicyMutants::allAtOnce));
+    all.add(
+        policy(
             "sees a range where it is not",
             area,
             Set.of(Rule.REG_10),
             PolicyMutants::withAliases,
             PolicyMutants::twoPagesOff));
+  }
+
+  private static Tap allAtOnce() {
+    Map<Long, MemorySegment> registered = new ConcurrentHashMap<>();
+    return Wrong.calls(
+        Map.of(
+            REGISTER,
+            (call, through) -> {
+              MemorySegment range = call.argument(MemorySegment.class, 0);
+              Object answer = through.go();
+              registered.put(range.address(), range);
+              return answer;
+            },
+            UNREGISTER,
+            (_, through) -> {
+              for (MemorySegment range : List.copyOf(registered.values())) {
+                if (registered.remove(range.address()) != null) {
+                  through.goWith(range);
+                }
+              }
+              return null;
+            }));
   }
 
   private static Tap twoPagesOff() {
@@ -218,7 +248,7 @@ final class PolicyMutants {
         policy(
             "hands out memory that is not fresh",
             area,
-            Set.of(Rule.MAP_01),
+            Set.of(Rule.MAP_04),
             () ->
                 Wrong.call(
                     "HostKernel.map",
@@ -361,7 +391,7 @@ final class PolicyMutants {
         policy(
             "ignores what a copy waits for",
             area,
-            Set.of(Rule.ORD_03, Rule.ORD_04, Rule.ORD_05, Rule.ORD_06, Rule.STR_10),
+            Set.of(Rule.ORD_03, Rule.ORD_04, Rule.ORD_05, Rule.ORD_06, Rule.STR_05, Rule.STR_10),
             () -> Wrong.forgets("DevicePort.streamWait")));
     all.add(
         policy(
@@ -392,6 +422,16 @@ final class PolicyMutants {
             Set.of(Rule.CLS_03, Rule.THR_04),
             () -> Wrong.forgets("DevicePort.destroyStream")));
     all.add(
+        new Mutant(
+            "closes under copies in flight",
+            area,
+            Set.of(Rule.CLS_05, Rule.CPY_12, Rule.SLT_05),
+            Mutant::plain,
+            (machine, tap) ->
+                StandardBackend.interposing(
+                    neverWaits(machine),
+                    () -> StandardBackend.interposing(tap, machine::intoBackend))));
+    all.add(
         policy(
             "never closes a device",
             area,
@@ -409,6 +449,37 @@ final class PolicyMutants {
                       through.go();
                       return through.go();
                     })));
+  }
+
+  /** Thinks that all copies are done. The machine waits in secret, lest they write nowhere. */
+  private static Tap neverWaits(SimMachine machine) {
+    Twist drained =
+        (_, through) -> {
+          long before = machine.calls().ctxGetCurrent();
+          long[] context = new long[1];
+          machine.calls().primaryCtxRetain(context, 0);
+          machine.calls().ctxSetCurrent(context[0]);
+          machine.calls().ctxSynchronize();
+          machine.calls().ctxSetCurrent(before);
+          machine.calls().primaryCtxRelease(0);
+          return through.go();
+        };
+    return Wrong.calls(
+        Map.of(
+            "DevicePort.eventPassed",
+            (_, _) -> true,
+            "DevicePort.streamIdle",
+            (_, _) -> true,
+            "DevicePort.awaitEvent",
+            (_, _) -> null,
+            "DevicePort.awaitStream",
+            (_, _) -> null,
+            UNREGISTER,
+            drained,
+            "DevicePort.free",
+            drained,
+            "HostKernel.unmap",
+            drained));
   }
 
   private static void virtualMemory(List<Mutant> all) {
@@ -504,6 +575,43 @@ final class PolicyMutants {
             }));
     all.add(
         policy(
+            "never forgets a refusal",
+            area,
+            Set.of(Rule.FLT_02),
+            () -> {
+              AtomicReference<@Nullable DriverException> first = new AtomicReference<>();
+              return Wrong.call(
+                  REGISTER,
+                  (_, through) -> {
+                    DriverException before = first.get();
+                    if (before != null) {
+                      throw before;
+                    }
+                    try {
+                      return through.go();
+                    } catch (DriverException refused) {
+                      first.set(refused);
+                      throw refused;
+                    }
+                  });
+            }));
+    all.add(
+        policy(
+            "asks again in silence where a mapping was refused",
+            area,
+            Set.of(Rule.FLT_11),
+            () ->
+                Wrong.call(
+                    "HostKernel.map",
+                    (_, through) -> {
+                      try {
+                        return through.go();
+                      } catch (HostKernelException refused) {
+                        return through.go();
+                      }
+                    })));
+    all.add(
+        policy(
             "swallows a refused copy",
             area,
             Set.of(Rule.FLT_08),
@@ -551,7 +659,7 @@ final class PolicyMutants {
         policy(
             "binds the wrong node",
             area,
-            Set.of(Rule.NUM_01, Rule.NUM_06),
+            Set.of(Rule.NUM_01, Rule.NUM_04, Rule.NUM_06, Rule.NUM_08),
             PolicyMutants::twoNodes,
             PolicyMutants::otherNode));
     all.add(
@@ -561,6 +669,36 @@ final class PolicyMutants {
             Set.of(Rule.NUM_06),
             PolicyMutants::twoNodes,
             () -> Wrong.forgets("HostKernel.bind")));
+    all.add(
+        policy(
+            "interleaves over one node",
+            area,
+            Set.of(Rule.NUM_03),
+            PolicyMutants::twoNodes,
+            () ->
+                Wrong.call(
+                    "HostKernel.bind",
+                    (call, through) ->
+                        through.goWith(
+                            call.argument(Object.class, 0),
+                            call.argument(HostKernel.NodeMode.class, 1),
+                            Set.of(0)))));
+    all.add(
+        policy(
+            "unmaps no huge pages",
+            area,
+            Set.of(Rule.HUG_06),
+            PolicyMutants::twoNodes,
+            () -> Wrong.forgets("HostKernel.unmap")));
+    all.add(
+        policy(
+            "registers huge pages in halves of one",
+            area,
+            Set.of(Rule.HUG_04),
+            PolicyMutants::twoNodes,
+            () ->
+                Wrong.call(
+                    REGISTER, Wrong.range(range -> range.asSlice(0, range.byteSize() - 4096)))));
     all.add(
         policy(
             "swallows that a policy was refused",

@@ -164,6 +164,20 @@ final class Wrong {
     return self == other;
   }
 
+  /** A thing that can be closed and nothing else. */
+  static <T extends AutoCloseable> T hollow(Class<T> type) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (_, method, _) -> {
+              if (method.getName().equals("close")) {
+                return null;
+              }
+              throw new AssertionError("a mutant that has no " + method);
+            }));
+  }
+
   /** A thing that answers otherwise. */
   static <T> T object(Class<T> type, T behind, Answer answer) {
     return type.cast(

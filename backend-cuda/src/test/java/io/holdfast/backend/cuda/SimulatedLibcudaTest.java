@@ -11,7 +11,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -40,7 +39,7 @@ final class SimulatedLibcudaTest {
 
   @Test
   void theSelfCheckPassesThroughTheForeignFunctionInterface() throws Exception {
-    Child child = child(List.of("-Dholdfast.cuda.binding=ffm"), "answers", "foreign", "port");
+    HostProcess child = child(List.of("-Dholdfast.cuda.binding=ffm"), "answers", "foreign", "port");
 
     assertEquals(0, child.code(), child.words());
     assertTrue(child.words().contains("libcuda.so.1 through FFM"), child.words());
@@ -54,7 +53,7 @@ final class SimulatedLibcudaTest {
         natives.contains("jcuda-natives") || Files.exists(Path.of(natives, nativesFile())),
         "skipped: JCuda's natives are not in java.library.path " + natives);
 
-    Child child =
+    HostProcess child =
         child(
             List.of("-Dholdfast.cuda.binding=jcuda", "-Djava.library.path=" + natives),
             "answers",
@@ -104,7 +103,7 @@ final class SimulatedLibcudaTest {
 
   @Test
   void withoutADeviceTheDriverAnswers100() throws Exception {
-    Child child = child(List.of(), "devices=0");
+    HostProcess child = child(List.of(), "devices=0");
 
     assertEquals(3, child.code(), child.words());
     assertTrue(child.words().contains("cuInit: 100"), child.words());
@@ -144,7 +143,7 @@ final class SimulatedLibcudaTest {
 
   @Test
   void whatWouldEndAProcessEndsIt() throws Exception {
-    Child child =
+    HostProcess child =
         child(List.of("-XX:-CreateCoredumpOnCrash"), "register.interior=aborts", "interior");
 
     assertEquals(ABORTED, child.code(), child.words());
@@ -176,33 +175,7 @@ final class SimulatedLibcudaTest {
     return JCudaBindings.nativeLibrary("x86_64");
   }
 
-  private record Child(int code, String words) {}
-
-  /** A Java that finds the library as any program finds its driver. */
-  private Child child(List<String> options, String... arguments) throws Exception {
-    SimulatedLibcuda.compileForAll(folder);
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-Xmx256m",
-                "-cp",
-                String.join(
-                    ":",
-                    System.getProperty("java.class.path"),
-                    System.getProperty("jdk.module.path", ""), // where tests run inside the module
-                    Path.of("target", "test-classes").toAbsolutePath().toString())));
-    command.addAll(options);
-    command.add(SimulatedHost.class.getName());
-    command.addAll(List.of(arguments));
-    ProcessBuilder builder =
-        new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true);
-    builder.environment().put("LD_LIBRARY_PATH", folder.toString());
-    Process process = builder.start();
-    try (var output = process.inputReader()) {
-      String words = String.join("\n", output.lines().toList());
-      return new Child(process.waitFor(), words);
-    }
+  private HostProcess child(List<String> options, String... arguments) throws Exception {
+    return HostProcess.run(folder, SimulatedHost.class, options, arguments);
   }
 }

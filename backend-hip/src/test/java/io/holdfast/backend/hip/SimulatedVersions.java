@@ -6,6 +6,7 @@ import io.holdfast.Backend;
 import io.holdfast.Device;
 import io.holdfast.backend.cpusim.driver.Personalities;
 import io.holdfast.conformance.Engine;
+import io.holdfast.conformance.engine.HipEngine;
 import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -38,9 +39,9 @@ final class SimulatedVersions {
     return opened.isEmpty() ? Optional.empty() : Optional.of(opened.getLast().provider());
   }
 
-  /** An engine beside the runtime that was opened last. */
+  /** An engine beside the runtime that was opened last, by raw calls to the same library. */
   Optional<Engine> engine(Device device) {
-    return Optional.of(new SimulatedNeighbour(opened.getLast(), device.info().ordinal()));
+    return Optional.of(new HipEngine(opened.getLast().symbols(), device.info().ordinal()));
   }
 
   /** Nothing is left in any of them. */

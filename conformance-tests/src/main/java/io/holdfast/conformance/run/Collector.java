@@ -2,6 +2,8 @@ package io.holdfast.conformance.run;
 
 import io.holdfast.conformance.Catalogue;
 import io.holdfast.conformance.Verdict;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +35,12 @@ final class Collector implements TestExecutionListener {
         .map(one -> ((MethodSource) one).getJavaMethod());
   }
 
+  private static String trace(Throwable failure) {
+    StringWriter words = new StringWriter();
+    failure.printStackTrace(new PrintWriter(words));
+    return words.toString();
+  }
+
   @Override
   public void executionStarted(TestIdentifier test) {
     begun.put(test.getUniqueId(), System.nanoTime());
@@ -57,6 +65,7 @@ final class Collector implements TestExecutionListener {
                           List.of(),
                           Verdict.FAILED,
                           String.valueOf(failure),
+                          trace(failure),
                           List.of(),
                           0)));
       return;
@@ -85,6 +94,9 @@ final class Collector implements TestExecutionListener {
             Catalogue.rulesOf(method),
             verdict,
             reason,
+            verdict == Verdict.FAILED
+                ? outcome.getThrowable().map(Collector::trace).orElse("")
+                : "",
             limits,
             nanos / 1_000_000));
   }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.conformance.Catalogue;
 import io.holdfast.conformance.NamedBackend;
 import io.holdfast.conformance.Profile;
+import io.holdfast.conformance.Quarantine;
 import io.holdfast.conformance.Rule;
 import io.holdfast.conformance.Verdict;
 import java.io.File;
@@ -140,9 +141,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     if (patience < 1) {
       throw wrong("--patience is at least 1 second, not " + patience);
     }
-    if (quarantine != null) {
-      System.setProperty(NamedBackend.QUARANTINE, quarantine.toString());
-    }
+    takeQuarantines();
     ConformanceRun run =
         new ConformanceRun(
             id,
@@ -152,6 +151,9 @@ public final class ConformanceCommand implements Callable<Integer> {
             of,
             strict,
             patience);
+    if (!run.choosesSomething()) {
+      throw wrong("no test is chosen by these profiles and rules");
+    }
     ClassLoader before = Thread.currentThread().getContextClassLoader();
     try (URLClassLoader vendor = vendorLoader(before)) {
       Thread.currentThread().setContextClassLoader(vendor);
@@ -165,6 +167,18 @@ public final class ConformanceCommand implements Callable<Integer> {
 
   private ParameterException wrong(String what) {
     return new ParameterException(spec.commandLine(), what);
+  }
+
+  private void takeQuarantines() {
+    if (quarantine == null) {
+      return;
+    }
+    try {
+      Quarantine.read(quarantine);
+    } catch (IOException | IllegalArgumentException unreadable) {
+      throw wrong("--quarantine " + quarantine + ": " + unreadable.getMessage());
+    }
+    System.setProperty(NamedBackend.QUARANTINE, quarantine.toString());
   }
 
   private Set<Rule> chosenRules() {
@@ -193,14 +207,13 @@ public final class ConformanceCommand implements Callable<Integer> {
   private int judge(ConformanceRun run, PrintWriter out, PrintWriter err) {
     Host host = Host.look(run.backend());
     Optional<ReportFolder> folder =
-        Optional.ofNullable(report).map(where -> ReportFolder.open(where, head(host)));
+        Optional.ofNullable(report).map(where -> openFolder(where, head(host)));
     Map<String, Result> results = new LinkedHashMap<>();
     folder.ifPresent(one -> one.results().forEach(known -> results.put(known.test(), known)));
     Set<String> done = resume ? Set.copyOf(results.keySet()) : Set.of();
     int executed =
         run.run(
             done,
-            Optional.ofNullable(report).map(where -> where.resolve("junit").resolve(xmlName())),
             result -> {
               folder.ifPresent(one -> one.add(result));
               synchronized (results) {
@@ -212,6 +225,7 @@ public final class ConformanceCommand implements Callable<Integer> {
                 err.flush();
               }
             });
+    folder.ifPresent(one -> one.results().forEach(known -> results.put(known.test(), known)));
     Report made = new Report(host, command(), strict, List.copyOf(results.values()));
     folder.ifPresent(one -> one.write(made));
     if (json) {
@@ -220,24 +234,29 @@ public final class ConformanceCommand implements Callable<Integer> {
       print(made, executed, out);
     }
     out.flush();
-    if (executed == 0 && done.isEmpty()) {
-      throw wrong("no test is chosen by these profiles, rules and part");
-    }
     return made.isFine() ? 0 : 1;
   }
 
+  /** Parts come together, and so does what a stopped run left; a whole run begins anew. */
+  private ReportFolder openFolder(Path where, String head) {
+    boolean keep = resume || !part.endsWith("/1");
+    try {
+      return ReportFolder.open(
+          where, head, keep ? ReportFolder.Earlier.KEEP : ReportFolder.Earlier.FORGET);
+    } catch (IllegalStateException others) {
+      throw wrong(others.getMessage() + ": choose another folder, or run the whole without parts");
+    }
+  }
+
   /** What results in a folder must be about to belong to this report. */
-  private static String head(Host host) {
+  private String head(Host host) {
     return String.join(
         " ",
         "holdfast-conformance",
+        strict ? "strict" : "lenient",
         host.facts().getOrDefault("backend", "?"),
         host.facts().getOrDefault("declaration", "?"),
         host.facts().getOrDefault("kit", "?"));
-  }
-
-  private String xmlName() {
-    return "part-" + part.replace('/', '-');
   }
 
   private static String firstLine(String text) {
@@ -257,16 +276,33 @@ public final class ConformanceCommand implements Callable<Integer> {
                 again.append('=').append(value);
               }
             });
-    String options = again.isEmpty() ? "" : "HOLDFAST_JAVA_OPTS='" + again + "' ";
-    return options
-        + "./holdfast conformance --backend "
-        + backend
-        + (profiles == null || profiles.isEmpty()
-            ? ""
-            : " --profile "
-                + new TreeSet<>(profiles).stream().map(Enum::name).collect(Collectors.joining(",")))
-        + (strict ? " --strict" : "")
-        + (path == null ? "" : " --backend-path " + path);
+    StringBuilder command = new StringBuilder();
+    if (!again.isEmpty()) {
+      command.append("HOLDFAST_JAVA_OPTS=").append(quoted(again.toString())).append(' ');
+    }
+    command.append("./holdfast conformance --backend ").append(quoted(String.valueOf(backend)));
+    if (profiles != null && !profiles.isEmpty()) {
+      command.append(" --profile ");
+      command.append(
+          new TreeSet<>(profiles).stream().map(Enum::name).collect(Collectors.joining(",")));
+    }
+    if (rules != null && !rules.isEmpty()) {
+      command.append(" --rule ");
+      command.append(chosenRules().stream().map(Rule::id).collect(Collectors.joining(",")));
+    }
+    command.append(strict ? " --strict" : "");
+    if (quarantine != null) {
+      command.append(" --quarantine ").append(quoted(quarantine.toString()));
+    }
+    if (path != null) {
+      command.append(" --backend-path ").append(quoted(path));
+    }
+    return command.toString();
+  }
+
+  /** As a shell takes it for one word. */
+  private static String quoted(String word) {
+    return word.matches("[A-Za-z0-9_./:=,@%+-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
   }
 
   private static void print(Report report, int executed, PrintWriter out) {

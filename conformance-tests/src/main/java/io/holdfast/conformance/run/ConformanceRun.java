@@ -4,26 +4,19 @@ import io.holdfast.conformance.Catalogue;
 import io.holdfast.conformance.NamedBackend;
 import io.holdfast.conformance.Profile;
 import io.holdfast.conformance.Rule;
-import java.io.PrintWriter;
-import java.io.Writer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.EngineFilter;
 import org.junit.platform.launcher.Launcher;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
-import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
-import org.junit.platform.reporting.legacy.xml.LegacyXmlReportGeneratingListener;
 
 /**
  * One run of the rules against one backend, or of a part of them.
@@ -45,8 +38,18 @@ record ConformanceRun(
     boolean strict,
     int patienceSeconds) {
 
-  /** The chosen tests that are not done yet, in an order that is always the same. */
-  private List<TestIdentifier> chosen(Launcher launcher, Set<String> done) {
+  private static Launcher launcher() {
+    return LauncherFactory.create(
+        LauncherConfig.builder()
+            .enableLauncherSessionListenerAutoRegistration(false)
+            .enableLauncherDiscoveryListenerAutoRegistration(false)
+            .enablePostDiscoveryFilterAutoRegistration(false)
+            .enableTestExecutionListenerAutoRegistration(false)
+            .build());
+  }
+
+  /** The chosen tests of all parts, in an order that is always the same. */
+  private List<TestIdentifier> chosen(Launcher launcher) {
     TestPlan plan =
         launcher.discover(
             request().selectors(DiscoverySelectors.selectClass(NamedBackend.class)).build());
@@ -56,6 +59,12 @@ record ConformanceRun(
     }
     all.removeIf(test -> !wanted(rulesOf(test)));
     all.sort(Comparator.comparing(TestIdentifier::getUniqueId));
+    return all;
+  }
+
+  /** Those of this part that are not done yet. */
+  private List<TestIdentifier> mine(Launcher launcher, Set<String> done) {
+    List<TestIdentifier> all = chosen(launcher);
     List<TestIdentifier> mine = new ArrayList<>();
     for (int i = part - 1; i < all.size(); i += parts) {
       String name = Collector.methodOf(all.get(i).getSource()).map(Catalogue::nameOf).orElse("");
@@ -64,6 +73,11 @@ record ConformanceRun(
       }
     }
     return mine;
+  }
+
+  /** Whether profiles and rules choose a test at all, in whatever part. */
+  boolean choosesSomething() {
+    return !chosen(launcher()).isEmpty();
   }
 
   private static List<Rule> rulesOf(TestIdentifier test) {
@@ -92,39 +106,24 @@ record ConformanceRun(
    * Runs.
    *
    * @param done tests that are not run again
-   * @param xml where JUnit's XML goes
    * @param progress told of each result as it comes
    * @return how many tests were run
    */
-  int run(Set<String> done, Optional<Path> xml, Consumer<Result> progress) {
+  int run(Set<String> done, Consumer<Result> progress) {
     System.setProperty(NamedBackend.ID, backend);
-    Launcher launcher =
-        LauncherFactory.create(
-            LauncherConfig.builder()
-                .enableLauncherSessionListenerAutoRegistration(false)
-                .enableLauncherDiscoveryListenerAutoRegistration(false)
-                .enablePostDiscoveryFilterAutoRegistration(false)
-                .enableTestExecutionListenerAutoRegistration(false)
-                .build());
-    List<TestIdentifier> tests = chosen(launcher, done);
+    Launcher launcher = launcher();
+    List<TestIdentifier> tests = mine(launcher, done);
     if (tests.isEmpty()) {
       return 0;
     }
-    LauncherDiscoveryRequest request =
+    launcher.execute(
         request()
             .selectors(
                 tests.stream()
                     .map(test -> DiscoverySelectors.selectUniqueId(test.getUniqueId()))
                     .toList())
-            .build();
-    List<TestExecutionListener> listeners = new ArrayList<>();
-    listeners.add(new Collector(progress));
-    xml.ifPresent(
-        folder ->
-            listeners.add(
-                new LegacyXmlReportGeneratingListener(
-                    folder, new PrintWriter(Writer.nullWriter()))));
-    launcher.execute(request, listeners.toArray(TestExecutionListener[]::new));
+            .build(),
+        new Collector(progress));
     return tests.size();
   }
 }

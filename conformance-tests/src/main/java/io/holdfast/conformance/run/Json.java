@@ -42,6 +42,9 @@ final class Json {
     result.rules().forEach(rule -> rules.add(rule.id()));
     node.put("verdict", result.verdict().name());
     node.put("reason", result.reason());
+    if (!result.trace().isEmpty()) {
+      node.put("trace", result.trace());
+    }
     ArrayNode limits = node.putArray("limits");
     result.limits().forEach(limits::add);
     node.put("millis", result.millis());
@@ -58,6 +61,7 @@ final class Json {
         rules,
         Verdict.valueOf(node.path("verdict").asText()),
         node.path("reason").asText(),
+        node.path("trace").asText(),
         limits,
         node.path("millis").asLong());
   }

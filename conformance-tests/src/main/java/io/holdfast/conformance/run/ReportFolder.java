@@ -10,9 +10,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Where a report grows. Each result is written down as it comes, so that a run that was stopped
@@ -23,34 +26,69 @@ final class ReportFolder {
 
   private final Path folder;
   private final Map<String, Result> results = new LinkedHashMap<>();
+  private final Set<String> cut = new HashSet<>();
 
   private ReportFolder(Path folder) {
     this.folder = folder;
+  }
+
+  /** What becomes of results that a folder has already. */
+  enum Earlier {
+    /** They are part of this report, and must be about the same. */
+    KEEP,
+    /** They are forgotten. */
+    FORGET
   }
 
   /**
    * Opens a folder.
    *
    * @param folder where; made if it is not there
-   * @param head what the results are about: results about something else are no part of this report
+   * @param head what the results are about
+   * @param earlier what becomes of results that are there
+   * @throws IllegalStateException where results about something else are to be kept
    */
-  static ReportFolder open(Path folder, String head) {
+  static ReportFolder open(Path folder, String head, Earlier earlier) {
     ReportFolder opened = new ReportFolder(folder);
     try {
       Files.createDirectories(folder);
       Path file = folder.resolve(RESULTS);
-      if (Files.exists(file)) {
-        List<String> lines = Files.readAllLines(file);
-        if (!lines.isEmpty() && lines.getFirst().equals(head)) {
-          lines.subList(1, lines.size()).forEach(opened::read);
-          return opened;
-        }
+      String there = earlier == Earlier.KEEP ? firstLine(file) : "";
+      if (there.isEmpty()) {
+        Files.writeString(file, head + "\n");
+      } else if (there.equals(head)) {
+        endLine(file);
+      } else {
+        throw new IllegalStateException(
+            folder + " has results about something else: '" + there + "', not '" + head + "'");
       }
-      Files.writeString(file, head + "\n");
+      opened.readAll();
     } catch (IOException failed) {
       throw new UncheckedIOException("the report folder " + folder, failed);
     }
     return opened;
+  }
+
+  private static String firstLine(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      return "";
+    }
+    try (Stream<String> lines = Files.lines(file)) {
+      return lines.findFirst().orElse("");
+    }
+  }
+
+  /** A run that was stopped as it wrote leaves half a line: the next result begins a new one. */
+  private static void endLine(Path file) throws IOException {
+    if (!Files.readString(file).endsWith("\n")) {
+      Files.writeString(file, "\n", StandardOpenOption.APPEND);
+    }
+  }
+
+  /** Other parts may write at the same time. */
+  private void readAll() throws IOException {
+    List<String> lines = Files.readAllLines(folder.resolve(RESULTS));
+    lines.subList(1, lines.size()).stream().filter(line -> !line.isBlank()).forEach(this::read);
   }
 
   /** A line that was cut short by the end of its run is no result. */
@@ -60,8 +98,10 @@ final class ReportFolder {
       Result result = Json.result(node);
       results.put(result.test(), result);
     } catch (JsonProcessingException | IllegalArgumentException cutShort) {
-      System.getLogger(ReportFolder.class.getName())
-          .log(System.Logger.Level.INFO, "a result that cannot be read is run again: " + line);
+      if (cut.add(line)) {
+        System.getLogger(ReportFolder.class.getName())
+            .log(System.Logger.Level.INFO, "a result that cannot be read is run again: " + line);
+      }
     }
   }
 
@@ -78,7 +118,13 @@ final class ReportFolder {
     }
   }
 
+  /** All results, those that other parts have added meanwhile included. */
   synchronized Collection<Result> results() {
+    try {
+      readAll();
+    } catch (IOException failed) {
+      throw new UncheckedIOException("the results of " + folder, failed);
+    }
     return new ArrayList<>(results.values());
   }
 
@@ -86,12 +132,13 @@ final class ReportFolder {
     put("report.json", Json.indented(report.toJson()) + "\n");
     put("report.md", MarkdownReport.of(report));
     put("report.html", HtmlReport.of(report));
+    put("report.xml", XmlReport.of(report));
   }
 
   /** Whoever reads meanwhile sees the old one or the new one. */
   private void put(String name, String content) {
     try {
-      Path next = folder.resolve(name + ".new");
+      Path next = Files.createTempFile(folder, name, ".new");
       Files.writeString(next, content);
       Files.move(next, folder.resolve(name), StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException failed) {

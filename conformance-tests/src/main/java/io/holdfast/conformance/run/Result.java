@@ -11,6 +11,7 @@ import java.util.List;
  * @param rules what it judges by
  * @param verdict what came of it
  * @param reason what is missing, refused or wrong; empty for a plain pass
+ * @param trace where it failed, as Java prints it; empty for others
  * @param limits limits that were seen, each {@code name=value}
  * @param millis how long it took
  */
@@ -19,6 +20,7 @@ record Result(
     List<Rule> rules,
     Verdict verdict,
     String reason,
+    String trace,
     List<String> limits,
     long millis) {
   Result {

@@ -40,6 +40,9 @@ public final class Tap implements Interposer {
           "HostKernel.nanoTime",
           "HostKernel.text");
 
+  /** Calls and rows that are kept: some tens of MiB, and far more than any rule asks for. */
+  static final long MOST_KEPT = 1 << 18;
+
   private static final List<Class<?>> PARTS =
       List.of(
           HostAllocationPort.class,
@@ -52,6 +55,8 @@ public final class Tap implements Interposer {
 
   private final AtomicLong numbers = new AtomicLong();
   private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
+  private final AtomicLong kept = new AtomicLong(); // calls, and their rows
+  private volatile boolean dropped;
   private final Map<String, Twist> twists = new ConcurrentHashMap<>();
   private final Books books = new Books();
   private final List<DevicePort> ports = new CopyOnWriteArrayList<>();
@@ -112,7 +117,7 @@ public final class Tap implements Interposer {
           arguments == null ? List.of() : new ArrayList<@Nullable Object>(Arrays.asList(arguments));
       Call call = new Call(numbers.getAndIncrement(), name, given, rows(given));
       if (!NOT_WRITTEN_DOWN.contains(name)) {
-        calls.add(call);
+        keep(call);
       }
       try {
         Twist.Through through =
@@ -195,6 +200,30 @@ public final class Tap implements Interposer {
     return List.copyOf(rows);
   }
 
+  /** A long test that never forgets must not fill the heap: what is oldest goes. */
+  private void keep(Call call) {
+    calls.add(call);
+    kept.addAndGet(weight(call));
+    while (kept.get() > MOST_KEPT) {
+      if (take()) {
+        dropped = true;
+      }
+    }
+  }
+
+  private boolean take() {
+    Call oldest = calls.poll();
+    if (oldest == null) {
+      return false;
+    }
+    kept.addAndGet(-weight(oldest));
+    return true;
+  }
+
+  private static long weight(Call call) {
+    return 1 + call.rows().size();
+  }
+
   // ---- what the kit asks
 
   /**
@@ -240,9 +269,14 @@ public final class Tap implements Interposer {
    * What was called, in the order in which the calls began.
    *
    * @param names port and method of those wanted; none: all
-   * @return the calls so far
+   * @return the calls since {@link #forget}
+   * @throws IllegalStateException when there were more than can be kept: forget in between
    */
   public List<Call> calls(String... names) {
+    if (dropped) {
+      throw new IllegalStateException(
+          "more than " + MOST_KEPT + " calls and rows were made since the tap forgot: forget them");
+    }
     Set<String> wanted = Set.of(names);
     return calls.stream()
         .filter(call -> wanted.isEmpty() || wanted.contains(call.name()))
@@ -262,7 +296,11 @@ public final class Tap implements Interposer {
 
   /** Forgets what was written down; the books stay. */
   public void forget() {
-    calls.clear();
+    boolean more = true;
+    while (more) {
+      more = take();
+    }
+    dropped = false;
   }
 
   /**

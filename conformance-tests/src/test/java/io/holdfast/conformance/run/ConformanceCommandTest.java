@@ -18,9 +18,13 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.List;
+import javax.xml.parsers.DocumentBuilderFactory;
+import javax.xml.parsers.ParserConfigurationException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.w3c.dom.Document;
+import org.xml.sax.SAXException;
 
 final class ConformanceCommandTest {
   @TempDir private Path folder;
@@ -53,7 +57,6 @@ final class ConformanceCommandTest {
     assertEquals("PASSED", json.path("rules").path("MAP-03").asText());
     assertEquals("PASSED", json.path("rules").path("DEV-02").asText());
     assertEquals("NOT_RUN", json.path("rules").path("REG-01").asText());
-    assertEquals("UNTESTED", json.path("rules").path("EVT-01").asText());
     assertEquals(2, json.path("executed").asInt());
     assertEquals("cpu-sim", json.path("host").path("backend").asText());
     assertTrue(json.path("host").path("declaration").asText().matches("[0-9a-f]{16}"));
@@ -63,12 +66,21 @@ final class ConformanceCommandTest {
     String page = Files.readString(report.resolve("report.html"));
     assertTrue(page.startsWith("<!doctype html>") && page.endsWith("</html>\n"));
     assertFalse(page.contains("http://") || page.contains("src="), "the page needs other files");
-    try (var xml = Files.walk(report.resolve("junit"))) {
-      List<Path> files = xml.filter(Files::isRegularFile).toList();
-      assertEquals(1, files.size());
-      assertTrue(Files.readString(files.getFirst()).contains("dev02_"));
-    }
+    Document xml = xml(report);
+    assertEquals("2", xml.getDocumentElement().getAttribute("tests"));
+    assertEquals("0", xml.getDocumentElement().getAttribute("failures"));
+    assertEquals(2, xml.getElementsByTagName("testcase").getLength());
     assertTrue(out.toString().contains("2 tests run now, 2 in the report"), out.toString());
+  }
+
+  private static Document xml(Path report) {
+    try {
+      return DocumentBuilderFactory.newDefaultInstance()
+          .newDocumentBuilder()
+          .parse(report.resolve("report.xml").toFile());
+    } catch (IOException | ParserConfigurationException | SAXException broken) {
+      throw new AssertionError("report.xml cannot be read", broken);
+    }
   }
 
   @Test
@@ -88,6 +100,67 @@ final class ConformanceCommandTest {
     Files.writeString(results, "{\"test\":\"cut sho", StandardOpenOption.APPEND);
     assertEquals(0, run(with(rules, "--resume")), err.toString());
     assertTrue(out.toString().contains("1 tests run now, 3 in the report"), out.toString());
+  }
+
+  @Test
+  void a_whole_run_forgets_what_was_there_and_a_part_of_another_one_is_refused()
+      throws IOException {
+    Path report = folder.resolve("again");
+    assertEquals(0, run("--backend", "cpu-sim", "--rule", "MAP-03", "--report", report.toString()));
+    String[] other = {"--backend", "cpu-sim", "--rule", "DEV-02", "--report", report.toString()};
+    assertEquals(0, run(other));
+    assertEquals("NOT_RUN", report(report).path("rules").path("MAP-03").asText());
+    assertEquals("PASSED", report(report).path("rules").path("DEV-02").asText());
+
+    assertEquals(2, run(with(other, "--strict", "--resume")));
+    assertTrue(err.toString().contains("has results about something else"), err.toString());
+    assertEquals(
+        2,
+        run("--backend", "cpu-sim:gb200", "--part", "1/2", "--report", report.toString()),
+        err.toString());
+    assertEquals(1, report(report).path("executed").asInt(), "the refused run changed the report");
+  }
+
+  @Test
+  void a_part_without_a_test_is_no_error_and_rules_without_a_test_are() throws IOException {
+    Path report = folder.resolve("few");
+    String[] two = {
+      "--backend", "cpu-sim", "--rule", "MAP-03,DEV-02", "--report", report.toString()
+    };
+    assertEquals(0, run(with(two, "--part", "3/3")), err.toString());
+    assertEquals(0, report(report).path("executed").asInt());
+    assertEquals(2, run("--backend", "cpu-sim", "--profile", "VMM", "--rule", "MAP-03"));
+    assertTrue(err.toString().contains("no test is chosen"), err.toString());
+  }
+
+  @Test
+  void the_command_to_do_it_again_is_one_that_a_shell_takes() throws IOException {
+    Path report = folder.resolve("command");
+    Path known = Files.writeString(folder.resolve("it's known"), "# none\n");
+    String[] arguments = {"--backend", "cpu-sim", "--rule", "map-03", "--profile", "core"};
+    assertEquals(
+        0,
+        run(with(arguments, "--quarantine", known.toString(), "--report", report.toString())),
+        err.toString());
+    String command = report(report).path("command").asText();
+    assertTrue(
+        command.contains(
+            "./holdfast conformance --backend cpu-sim --profile CORE --rule MAP-03 --quarantine '"),
+        command);
+    assertTrue(command.contains("/it'\\''s known'"), command);
+  }
+
+  @Test
+  void a_quarantine_that_cannot_be_read_is_told_before_anything_is_run() throws IOException {
+    String[] rule = {"--backend", "cpu-sim", "--rule", "MAP-03", "--quarantine"};
+    assertEquals(2, run(with(rule, folder.resolve("not-there").toString())));
+    Path wrong =
+        Files.writeString(folder.resolve("wrong"), "MAP-77 https://i.example/1 2030-01-01");
+    assertEquals(2, run(with(rule, wrong.toString())));
+    assertTrue(err.toString().contains("there is no rule 'MAP-77'"), err.toString());
+    Path day = Files.writeString(folder.resolve("day"), "MAP-03 https://i.example/1#c2 soon # why");
+    assertEquals(2, run(with(rule, day.toString())));
+    assertTrue(err.toString().contains("YYYY-MM-DD, not 'soon'"), err.toString());
   }
 
   private static String[] with(String[] some, String... more) {
@@ -130,7 +203,12 @@ final class ConformanceCommandTest {
     JsonNode told = report(Path.of(report));
     assertEquals("SKIPPED", told.path("rules").path("STR-09").asText());
     assertTrue(told.path("tests").get(0).path("reason").asText().contains("an engine"));
+    assertEquals("1", xml(Path.of(report)).getDocumentElement().getAttribute("skipped"));
     assertEquals(1, run(with(rule, "--strict")));
+    Document strict = xml(Path.of(report));
+    assertEquals("1", strict.getDocumentElement().getAttribute("failures"));
+    String trace = strict.getElementsByTagName("failure").item(0).getTextContent();
+    assertTrue(trace.contains("\tat io.holdfast.conformance."), trace);
     assertEquals("FAILED", report(Path.of(report)).path("rules").path("STR-09").asText());
   }
 

@@ -39,10 +39,11 @@ public final class Judge {
       return failures;
     }
 
-    /** Whether a test of that rule failed. */
+    /** Whether a test of that rule failed, or found what should not be. */
     public boolean caught(Rule rule) {
       return outcomes.stream()
-          .anyMatch(one -> one.verdict() == Verdict.FAILED && one.rules().contains(rule));
+          .filter(one -> one.rules().contains(rule))
+          .anyMatch(one -> one.verdict() == Verdict.FAILED || one.verdict() == Verdict.FINDING);
     }
 
     /** How many tests came to that verdict. */

@@ -75,12 +75,8 @@ final class VendorGuideTest {
     Path vendor = folder.resolve("vendor");
     Path packages = vendor.resolve("io/holdfast/example/tiny");
     Files.createDirectories(packages);
-    Path classes = Path.of("target", "test-classes");
-    Path compiled =
-        Files.isDirectory(classes.resolve("io/holdfast/example/tiny"))
-            ? classes
-            : Path.of("..", ".fast", "test-conformance-tests");
-    try (Stream<Path> files = Files.list(compiled.resolve("io/holdfast/example/tiny"))) {
+    Path compiled = Path.of("target", "test-classes", "io", "holdfast", "example", "tiny");
+    try (Stream<Path> files = Files.list(compiled)) {
       for (Path file : (Iterable<Path>) files::iterator) {
         Files.copy(file, packages.resolve(String.valueOf(file.getFileName())));
       }

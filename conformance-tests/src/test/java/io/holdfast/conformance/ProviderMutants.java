@@ -1,0 +1,85 @@
+package io.holdfast.conformance;
+
+import io.holdfast.Availability;
+import io.holdfast.Backends;
+import io.holdfast.spi.BackendProvider;
+import io.holdfast.spi.ProbeLog;
+import io.holdfast.spi.StandardBackend;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Providers that tell discovery something else than they open. */
+final class ProviderMutants {
+  private ProviderMutants() {}
+
+  static List<Mutant> all() {
+    String area = "discovery";
+    List<Mutant> all = new ArrayList<>();
+    all.add(
+        provider(
+            "has an id that nobody can type",
+            area,
+            Set.of(Rule.DSC_01),
+            (_, name, _, behind) -> name.equals("id") ? "CPU sim" : behind.go()));
+    all.add(
+        provider(
+            "speaks a version that is not known",
+            area,
+            Set.of(Rule.DSC_01),
+            (_, name, _, behind) ->
+                name.equals("spiVersion")
+                    ? (Object) (BackendProvider.SPI_VERSION + 1)
+                    : behind.go()));
+    all.add(
+        provider(
+            "writes nothing down as it probes",
+            area,
+            Set.of(Rule.DSC_02),
+            (real, name, _, behind) ->
+                name.equals("probe") ? real.probe((_, _) -> {}) : behind.go()));
+    AtomicInteger probes = new AtomicInteger();
+    all.add(
+        provider(
+            "says something else each time",
+            area,
+            Set.of(Rule.DSC_02),
+            (real, name, arguments, behind) -> {
+              if (!name.equals("probe")) {
+                return behind.go();
+              }
+              Availability.Available told =
+                  (Availability.Available) real.probe((ProbeLog) arguments[0]);
+              return new Availability.Available(
+                  told.version() + "." + probes.incrementAndGet(), told.devices());
+            }));
+    all.add(
+        provider(
+            "opens whatever variant is asked for",
+            area,
+            Set.of(Rule.DSC_03),
+            (real, name, arguments, behind) ->
+                name.equals("open") && arguments.length == 1 ? real.open() : behind.go()));
+    return all;
+  }
+
+  private interface ProviderAnswer {
+    Object of(BackendProvider real, String method, Object[] arguments, Wrong.Behind behind)
+        throws Throwable;
+  }
+
+  private static Mutant provider(String name, String area, Set<Rule> rules, ProviderAnswer answer) {
+    return new Mutant(
+        name,
+        area,
+        rules,
+        Mutant::plain,
+        (_, tap) -> StandardBackend.interposing(tap, () -> Backends.select("cpu-sim")),
+        real ->
+            Wrong.object(
+                BackendProvider.class,
+                real,
+                (method, arguments, behind) -> answer.of(real, method, arguments, behind)));
+  }
+}
