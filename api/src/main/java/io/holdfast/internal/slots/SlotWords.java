@@ -21,7 +21,7 @@ final class SlotWords {
   private static final int CHUNK_BITS = 12;
   private static final int WORDS = 3;
 
-  private final long @Nullable [][] chunks;
+  private final long[] @Nullable [] chunks;
 
   /** Words for that many slots. */
   SlotWords(long slots) {
