@@ -1,0 +1,33 @@
+package consumer;
+
+import io.holdfast.Backend;
+import io.holdfast.Backends;
+import io.holdfast.Device;
+import io.holdfast.device.DeviceAllocation;
+
+/** Finds the simulator and takes memory of its device; says where the API was found. */
+public final class Main {
+  private Main() {}
+
+  /**
+   * Runs.
+   *
+   * @param arguments none
+   */
+  public static void main(String[] arguments) {
+    Module api = Backends.class.getModule();
+    System.out.println("the API is " + (api.isNamed() ? "module " + api.getName() : "classes"));
+    System.out.println("its version is " + version(api));
+    try (Backend backend = Backends.select("cpu-sim");
+        Device device = backend.open(0);
+        DeviceAllocation memory = device.memory().allocate(4096)) {
+      System.out.println("allocated " + memory.segment().byteSize());
+    }
+  }
+
+  private static String version(Module api) {
+    return api.isNamed()
+        ? api.getDescriptor().rawVersion().orElse("unknown")
+        : Backends.class.getPackage().getImplementationVersion();
+  }
+}
