@@ -16,18 +16,11 @@ public final class Main {
    */
   public static void main(String[] arguments) {
     Module api = Backends.class.getModule();
-    System.out.println("the API is " + (api.isNamed() ? "module " + api.getName() : "classes"));
-    System.out.println("its version is " + version(api));
+    String by = api.isNamed() ? "module " + api.getName() : "classes";
     try (Backend backend = Backends.select("cpu-sim");
         Device device = backend.open(0);
         DeviceAllocation memory = device.memory().allocate(4096)) {
-      System.out.println("allocated " + memory.segment().byteSize());
+      System.out.println("allocated " + memory.segment().byteSize() + " by " + by);
     }
-  }
-
-  private static String version(Module api) {
-    return api.isNamed()
-        ? api.getDescriptor().rawVersion().orElse("unknown")
-        : Backends.class.getPackage().getImplementationVersion();
   }
 }
