@@ -197,7 +197,7 @@ class DeviceViewTest {
     List<Long> ends = new ArrayList<>();
     long offset = 0;
     for (int each = 0; each < 600; each++) { // 4 KiB to 128 GiB, small ones among large ones
-      long bytes = random.nextLong(1, 17) * 4096L << random.nextInt(0, 1 + each / 30);
+      long bytes = (random.nextLong(1, 17) * 4096) << random.nextInt(0, 1 + each / 30);
       MemorySegment range = MemorySegment.ofAddress(BASE + offset).reinterpret(bytes);
       assertEquals(BASE + offset + (1L << 44), view.append(range, offset));
       long start = offset;

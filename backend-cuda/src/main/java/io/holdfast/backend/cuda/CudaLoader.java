@@ -15,6 +15,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.holdfast.Availability.Unavailable;
 import io.holdfast.backend.cuda.Surroundings.Access;
+import io.holdfast.spi.LibraryFile;
 import io.holdfast.spi.ProbeLog;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -118,10 +119,12 @@ final class CudaLoader {
     if (path.isPresent()) {
       name = path.get();
       log.tried("system property " + LIBRARY_PROPERTY, name);
-      if (!name.startsWith("/")) {
+      Optional<LibraryFile.Distrust> distrust = LibraryFile.distrust(name);
+      if (distrust.isPresent()) {
+        log.tried(name, "not loaded: " + distrust.get().reason());
         return refused(
-            LIBRARY_PROPERTY + " is '" + name + "', which is not an absolute path",
-            "Give it the absolute path of the driver's " + LIBRARY + ", or remove it");
+            LIBRARY_PROPERTY + " is not followed: " + distrust.get().reason(),
+            distrust.get().remedy() + ", or remove the property");
       }
     }
     return switch (DynamicLibrary.open(name)) {

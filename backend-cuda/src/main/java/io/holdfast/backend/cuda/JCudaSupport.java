@@ -1,6 +1,7 @@
 package io.holdfast.backend.cuda;
 
 import io.holdfast.Availability.Unavailable;
+import io.holdfast.spi.LibraryFile;
 import io.holdfast.spi.ProbeLog;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,7 +14,8 @@ import java.util.Optional;
  *
  * <p>JCuda has no module descriptor and can be on the class path or on the module path. Its natives
  * are taken from {@code java.library.path} only: JCuda's own way is to unpack them into the
- * temporary folder under fixed names, where somebody else's file may wait.
+ * temporary folder under fixed names, where somebody else's file may wait. The folder must be an
+ * absolute path that other users cannot change.
  */
 public final class JCudaSupport {
   private static final String ANY_CLASS = "jcuda.Pointer";
@@ -60,11 +62,15 @@ public final class JCudaSupport {
     }
     try {
       String file = JCudaBindings.nativeLibrary(arch(around));
+      // The Java runtime takes an empty folder in the list for the working directory.
       List<String> folders =
-          List.of(around.property("java.library.path").orElse("").split(":", -1));
+          around
+              .property("java.library.path")
+              .filter(list -> !list.isEmpty())
+              .map(list -> List.of(list.split(":", -1)))
+              .orElse(List.of());
       Optional<Path> found =
           folders.stream()
-              .filter(folder -> !folder.isEmpty())
               .map(folder -> Path.of(folder, file))
               .filter(Files::isRegularFile)
               .findFirst();
@@ -77,6 +83,14 @@ public final class JCudaSupport {
                     + " not unpacked into the temporary folder"));
       }
       log.tried(file, "found at " + found.get());
+      Optional<LibraryFile.Distrust> distrust = LibraryFile.distrust(found.get().toString());
+      if (distrust.isPresent()) {
+        log.tried(file, "not loaded: " + distrust.get().reason());
+        return new Outcome.Refused(
+            Unavailable.because(
+                "JCuda's natives are not loaded: " + distrust.get().reason(),
+                distrust.get().remedy() + ", by -Djava.library.path=FOLDER"));
+      }
       JCudaBindings calls = new JCudaBindings();
       int code = calls.cuInit(0); // loads the natives
       log.tried("cuInit through JCuda", String.valueOf(code));

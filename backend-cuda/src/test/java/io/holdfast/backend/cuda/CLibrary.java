@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,9 @@ final class CLibrary {
     key.addAll(List.of(flags));
     try {
       Path compiled = COMPILED.computeIfAbsent(key, CLibrary::compile);
-      return Files.copy(compiled, into.resolve(library));
+      Path copy = Files.copy(compiled, into.resolve(library));
+      // Whatever the umask: one that others can write to is not loaded.
+      return Files.setPosixFilePermissions(copy, PosixFilePermissions.fromString("rwxr-xr-x"));
     } catch (IOException unwritable) {
       throw new UncheckedIOException(unwritable);
     }

@@ -14,6 +14,7 @@ import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -82,7 +83,39 @@ final class CudaProbeTest {
     Unavailable why = probe();
 
     assertEquals(
-        "holdfast.cuda.library is 'libcuda.so.1', which is not an absolute path", why.reason());
+        "holdfast.cuda.library is not followed: 'libcuda.so.1' is not an absolute path",
+        why.reason());
+    assertTranscript("libcuda.so.1: not loaded");
+  }
+
+  @Test
+  void libraryThatOthersCanWriteToIsRefusedBeforeAnythingIsLoaded() throws IOException {
+    refusing();
+    Path library = machine.resolve("libcuda.so.1");
+    Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rwxr-xrwx"));
+
+    Unavailable why = probe();
+
+    assertEquals(
+        "holdfast.cuda.library is not followed: other users may write to "
+            + library
+            + " (mode 757)",
+        why.reason());
+    assertTrue(why.remedy().startsWith("chmod go-w '" + library + "'"), why.remedy());
+    assertTranscript(library + ": not loaded: other users may write to ");
+    assertTrue(transcript.stream().noneMatch(line -> line.startsWith("exports of")));
+  }
+
+  @Test
+  void folderThatOthersCanWriteToIsRefusedToo() throws IOException {
+    refusing();
+    Path folder = Files.createDirectory(machine.resolve("open"));
+    Path library = Files.copy(machine.resolve("libcuda.so.1"), folder.resolve("libcuda.so.1"));
+    Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxr-x"));
+    properties.put("holdfast.cuda.library", library.toString());
+
+    assertTrue(probe().reason().endsWith("other users may write to " + folder + " (mode 775)"));
   }
 
   @Test

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Availability.Unavailable;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -61,6 +63,30 @@ final class JCudaSupportTest {
         Files.notExists(
             Path.of(
                 System.getProperty("java.io.tmpdir"), "libJCudaDriver-12.6.0-linux-x86_64.so")));
+  }
+
+  @Test
+  void nativesThatOthersCanWriteToAreNotLoaded() throws IOException {
+    properties.put("java.library.path", folder.toString());
+    properties.put("os.arch", "amd64");
+    Path natives = Files.createFile(folder.resolve("libJCudaDriver-12.6.0-linux-x86_64.so"));
+    Files.setPosixFilePermissions(natives, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+    Unavailable why = refused();
+
+    assertEquals(
+        "JCuda's natives are not loaded: other users may write to " + natives + " (mode 666)",
+        why.reason());
+  }
+
+  @Test
+  void nativesByARelativePathAreNotLoaded() throws IOException {
+    Path here = Path.of("").toAbsolutePath();
+    properties.put("java.library.path", here.relativize(folder).toString());
+    properties.put("os.arch", "amd64");
+    Files.createFile(folder.resolve("libJCudaDriver-12.6.0-linux-x86_64.so"));
+
+    assertTrue(refused().reason().endsWith("is not an absolute path"), refused().reason());
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.backend.cpusim.driver.Personalities;
 import io.holdfast.backend.cpusim.shim.NativeShim;
+import io.holdfast.spi.LibraryFile;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -52,6 +53,8 @@ final class SimulatedLibcudaTest {
     Assumptions.assumeTrue(
         natives.contains("jcuda-natives") || Files.exists(Path.of(natives, nativesFile())),
         "skipped: JCuda's natives are not in java.library.path " + natives);
+    LibraryFile.distrust(Path.of(natives, nativesFile()).toString())
+        .ifPresent(distrust -> Assumptions.abort("skipped: " + distrust.reason()));
 
     HostProcess child =
         child(

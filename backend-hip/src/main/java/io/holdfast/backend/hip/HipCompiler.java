@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.holdfast.spi.LibraryFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -12,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Compiles the copy kernels for the device that is current, once for each open device. */
 final class HipCompiler {
@@ -74,6 +76,12 @@ final class HipCompiler {
     names.add(name);
     List<String> tried = new ArrayList<>();
     for (String one : names) {
+      Optional<LibraryFile.Distrust> distrust =
+          one.startsWith("/") ? LibraryFile.distrust(one) : Optional.empty();
+      if (distrust.isPresent()) {
+        tried.add(one + ": " + distrust.get().reason());
+        continue;
+      }
       switch (DynamicLibrary.open(one)) {
         case DynamicLibrary.Opened opened -> {
           HiprtcBindings bindings = new HiprtcBindings(opened.symbols());

@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.holdfast.Availability.Unavailable;
 import io.holdfast.backend.hip.Surroundings.Access;
+import io.holdfast.spi.LibraryFile;
 import io.holdfast.spi.ProbeLog;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -103,10 +104,12 @@ final class HipLoader {
     Optional<String> path = around.property(LIBRARY_PROPERTY);
     if (path.isPresent()) {
       log.tried("system property " + LIBRARY_PROPERTY, path.get());
-      if (!path.get().startsWith("/")) {
+      Optional<LibraryFile.Distrust> distrust = LibraryFile.distrust(path.get());
+      if (distrust.isPresent()) {
+        log.tried(path.get(), "not loaded: " + distrust.get().reason());
         return refused(
-            LIBRARY_PROPERTY + " is '" + path.get() + "', which is not an absolute path",
-            "Give it the absolute path of libamdhip64, or remove it");
+            LIBRARY_PROPERTY + " is not followed: " + distrust.get().reason(),
+            distrust.get().remedy() + ", or remove the property");
       }
     }
     Optional<String> loaded = alreadyLoaded();

@@ -19,6 +19,7 @@ import io.holdfast.spi.BackendProvider;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -73,7 +74,39 @@ final class HipProbeTest {
     Unavailable why = probe();
 
     assertEquals(
-        "holdfast.hip.library is 'libamdhip64.so.7', which is not an absolute path", why.reason());
+        "holdfast.hip.library is not followed: 'libamdhip64.so.7' is not an absolute path",
+        why.reason());
+    assertTranscript("libamdhip64.so.7: not loaded");
+  }
+
+  @Test
+  void libraryThatOthersCanWriteToIsRefusedBeforeAnythingIsLoaded() throws IOException {
+    Path library = counting();
+    Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rwxrwxr-x"));
+
+    Unavailable why = probe();
+
+    assertEquals(
+        "holdfast.hip.library is not followed: other users may write to " + library + " (mode 775)",
+        why.reason());
+    assertTrue(why.remedy().startsWith("chmod go-w '" + library + "'"), why.remedy());
+    assertTranscript(library + ": not loaded: other users may write to ");
+    assertTrue(transcript.stream().noneMatch(line -> line.startsWith("hipRuntimeGetVersion")));
+  }
+
+  @Test
+  void aCompilerThatOthersCanWriteToIsNotTakenFromBesideTheRuntime() throws IOException {
+    Path runtime = counting();
+    DynamicLibrary.Opened opened = (DynamicLibrary.Opened) DynamicLibrary.open(runtime.toString());
+    Path compiler = Files.copy(runtime, machine.resolve("libhiprtc.so.99"));
+    Files.setPosixFilePermissions(compiler, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+    HipCompiler.Search.Absent absent =
+        assertInstanceOf(
+            HipCompiler.Search.Absent.class,
+            HipCompiler.find(runtime.toString(), opened.symbols(), new HipVersion(990_000_000)));
+
+    assertTrue(absent.why().contains("other users may write to " + compiler), absent.why());
   }
 
   @Test

@@ -1,0 +1,4 @@
+/** An engine knows the API alone. */
+module consumer {
+  requires io.holdfast.api;
+}
