@@ -88,9 +88,11 @@ public final class SimMachine implements AutoCloseable {
     try {
       return HostKernels.system();
     } catch (HostKernelException withoutNativeAccess) {
-      log().log(
-          System.Logger.Level.INFO,
-          "the simulator uses plain segments as host memory: " + withoutNativeAccess.getMessage());
+      log()
+          .log(
+              System.Logger.Level.INFO,
+              "the simulator uses plain segments as host memory: "
+                  + withoutNativeAccess.getMessage());
       return HostKernels.portable();
     }
   }

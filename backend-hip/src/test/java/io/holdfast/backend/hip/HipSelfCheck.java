@@ -33,7 +33,8 @@ import java.util.Set;
  * says which runtime it ran on; only AMD's own is a test on AMD hardware.
  */
 final class HipSelfCheck {
-  private static final List<String> PARTS = List.of("thread", "answers", "port", "batches", "backend");
+  private static final List<String> PARTS =
+      List.of("thread", "answers", "port", "batches", "backend");
   private static final int BATCHES = 20_000;
 
   private HipSelfCheck() {}
@@ -79,8 +80,7 @@ final class HipSelfCheck {
     if (parts.contains("answers")) {
       report.part(
           "answers: the matrices by version",
-          () ->
-              new HipAnswerChecks(report, started.bindings(), started.version(), device).all());
+          () -> new HipAnswerChecks(report, started.bindings(), started.version(), device).all());
     }
     if (parts.contains("port") || parts.contains("batches")) {
       try (DevicePort port = driver.open(device)) {

@@ -76,7 +76,8 @@ final class HipSelfCheckTest {
   @Test
   void aPartThatIsNotThereIsNamed() {
     assertEquals(2, run(folder, 1, "everything"));
-    assertTrue(words().contains("the parts are thread, answers, port, batches, backend"), this::words);
+    assertTrue(
+        words().contains("the parts are thread, answers, port, batches, backend"), this::words);
   }
 
   private int run(Path library, int batches, String... parts) {
