@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  * while nobody records.
  */
 public final class Journal {
-  private static final System.Logger LOG = System.getLogger("io.holdfast");
   private static final long NATIVE_NANOS = nativeNanos();
 
   // A runtime may come without jdk.jfr, and on the module path nobody may have asked for it. The
@@ -205,7 +204,7 @@ public final class Journal {
   public void warn(String what) {
     String all = "backend " + backend + ": " + what;
     if (WARNED.size() < MOST_WARNINGS && WARNED.add(all)) {
-      LOG.log(System.Logger.Level.WARNING, all);
+      System.getLogger("io.holdfast").log(System.Logger.Level.WARNING, all);
     }
   }
 

@@ -8,6 +8,7 @@ import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -22,47 +23,58 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("UnusedVariable") // fields are read by the recorder
 final class Recorder {
-  private static final Map<Activity, Supplier<Told>> MAKERS = makers();
-  private static final Map<Activity, Told> PROBES = probes();
-
   private Recorder() {}
 
-  private static Map<Activity, Supplier<Told>> makers() {
-    Map<Activity, Supplier<Told>> makers = new EnumMap<>(Activity.class);
-    makers.put(Activity.MAP, MapEvent::new);
-    makers.put(Activity.POPULATE, PopulateSlice::new);
-    makers.put(Activity.REGISTER, Register::new);
-    makers.put(Activity.UNREGISTER, Unregister::new);
-    makers.put(Activity.PAUSE, Pause::new);
-    makers.put(Activity.READY, Ready::new);
-    makers.put(Activity.STORE, CopyBatch::new);
-    makers.put(Activity.LOAD, CopyBatch::new);
-    makers.put(Activity.COMMIT, Commit::new);
-    makers.put(Activity.SEAL, Seal::new);
-    makers.put(Activity.CONSOLIDATE, Consolidate::new);
-    makers.put(Activity.EXPORT, Export::new);
-    makers.put(Activity.SLEEP, Sleep::new);
-    makers.put(Activity.WAKE, Wake::new);
-    makers.put(Activity.QUARANTINE, Quarantine::new);
-    makers.put(Activity.CLOSE, Close::new);
-    makers.put(Activity.FALLBACK, Fallback::new);
-    makers.put(Activity.NATIVE_CALL, NativeCall::new);
-    return makers;
-  }
+  /**
+   * The events' classes. Their first use costs a program's start a fifth of a second of computing,
+   * so it waits until somebody has begun to record anything.
+   */
+  private static final class Events {
+    static final Map<Activity, Supplier<Told>> MAKERS = makers();
+    static final Map<Activity, Told> PROBES = probes();
 
-  private static Map<Activity, Told> probes() {
-    Map<Activity, Told> probes = new EnumMap<>(Activity.class);
-    MAKERS.forEach((activity, maker) -> probes.put(activity, maker.get()));
-    return probes;
+    private Events() {}
+
+    private static Map<Activity, Supplier<Told>> makers() {
+      Map<Activity, Supplier<Told>> makers = new EnumMap<>(Activity.class);
+      makers.put(Activity.MAP, MapEvent::new);
+      makers.put(Activity.POPULATE, PopulateSlice::new);
+      makers.put(Activity.REGISTER, Register::new);
+      makers.put(Activity.UNREGISTER, Unregister::new);
+      makers.put(Activity.PAUSE, Pause::new);
+      makers.put(Activity.READY, Ready::new);
+      makers.put(Activity.STORE, CopyBatch::new);
+      makers.put(Activity.LOAD, CopyBatch::new);
+      makers.put(Activity.COMMIT, Commit::new);
+      makers.put(Activity.SEAL, Seal::new);
+      makers.put(Activity.CONSOLIDATE, Consolidate::new);
+      makers.put(Activity.EXPORT, Export::new);
+      makers.put(Activity.SLEEP, Sleep::new);
+      makers.put(Activity.WAKE, Wake::new);
+      makers.put(Activity.QUARANTINE, Quarantine::new);
+      makers.put(Activity.CLOSE, Close::new);
+      makers.put(Activity.FALLBACK, Fallback::new);
+      makers.put(Activity.NATIVE_CALL, NativeCall::new);
+      return makers;
+    }
+
+    private static Map<Activity, Told> probes() {
+      Map<Activity, Told> probes = new EnumMap<>(Activity.class);
+      MAKERS.forEach((activity, maker) -> probes.put(activity, maker.get()));
+      return probes;
+    }
   }
 
   private static boolean isHeard(Activity activity) {
-    Told probe = PROBES.get(activity);
+    if (!FlightRecorder.isInitialized()) {
+      return false;
+    }
+    Told probe = Events.PROBES.get(activity);
     return probe != null && probe.isEnabled();
   }
 
   private static Told make(Activity activity) {
-    Supplier<Told> maker = MAKERS.get(activity);
+    Supplier<Told> maker = Events.MAKERS.get(activity);
     if (maker == null) {
       throw new AssertionError("no event for " + activity);
     }

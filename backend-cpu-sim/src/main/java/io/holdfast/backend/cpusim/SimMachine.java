@@ -39,7 +39,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Closing ends the devices' threads and gives their memory back.
  */
 public final class SimMachine implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(SimMachine.class.getName());
   private static final int PLAIN_DEVICES = 2;
   private static final long PLAIN_DEVICE_BYTES = 64L << 30;
   private static final byte FRESH_BYTE = (byte) 0xD5;
@@ -80,13 +79,20 @@ public final class SimMachine implements AutoCloseable {
     return process == null ? ProcessHandle.current().pid() : process.pid();
   }
 
+  /** Asked for when there is something to say: the first logger of a program takes long. */
+  private static System.Logger log() {
+    return System.getLogger(SimMachine.class.getName());
+  }
+
   private static HostKernel thisKernel() {
     try {
       return HostKernels.system();
     } catch (HostKernelException withoutNativeAccess) {
-      LOG.log(
-          System.Logger.Level.INFO,
-          "the simulator uses plain segments as host memory: " + withoutNativeAccess.getMessage());
+      log()
+          .log(
+              System.Logger.Level.INFO,
+              "the simulator uses plain segments as host memory: "
+                  + withoutNativeAccess.getMessage());
       return HostKernels.portable();
     }
   }
@@ -296,7 +302,7 @@ public final class SimMachine implements AutoCloseable {
       if (leaks == LeakPolicy.FAIL) {
         throw new IllegalStateException(what);
       }
-      LOG.log(System.Logger.Level.WARNING, what);
+      log().log(System.Logger.Level.WARNING, what);
     }
   }
 
