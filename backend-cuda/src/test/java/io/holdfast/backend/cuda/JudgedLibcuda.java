@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
 import io.holdfast.Device;
-import io.holdfast.backend.cpusim.SimMachine;
 import io.holdfast.conformance.Engine;
 import io.holdfast.conformance.engine.CudaEngine;
 import io.holdfast.spi.HostKernels;
@@ -15,18 +14,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** One library for a kit that opens many backends, each with a machine of its own. */
+/** One library, and one machine behind it, for a kit that opens many backends: as on a host. */
 final class JudgedLibcuda {
   private final List<SimulatedLibcuda> libraries = new ArrayList<>();
 
-  /** A new machine behind the library, and the whole backend over the true bindings to it. */
+  /** The whole backend over the true bindings to the library. */
   Backend open(Path folder) {
-    SimMachine machine = SimulatedLibcuda.machine(SimulatedLibcuda.cuda580(), 2);
     if (libraries.isEmpty()) {
       Path file = SimulatedLibcuda.compile(folder, SimulatedLibcuda.cuda580(), List.of());
-      libraries.add(new SimulatedLibcuda(file, machine));
-    } else {
-      libraries.getFirst().answerBy(machine);
+      libraries.add(
+          new SimulatedLibcuda(file, SimulatedLibcuda.machine(SimulatedLibcuda.cuda580(), 2)));
     }
     CudaBindings bindings = new CudaBindings("simulated", libraries.getFirst().symbols());
     assertEquals(0, bindings.cuInit(0));

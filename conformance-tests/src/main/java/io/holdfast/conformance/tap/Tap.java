@@ -221,7 +221,7 @@ public final class Tap implements Interposer {
   }
 
   private static long weight(Call call) {
-    return 1 + call.rows().size();
+    return 1L + call.rows().size();
   }
 
   // ---- what the kit asks
