@@ -83,11 +83,12 @@ abstract class NativeEngine implements Engine {
               "hold",
               MethodType.methodType(void.class, CountDownLatch.class, MemorySegment.class));
     } catch (ReflectiveOperationException impossible) {
-      throw new AssertionError(impossible);
+      throw new LinkageError("a method of this class", impossible);
     }
   }
 
   /** Runs in the driver's own thread and keeps the stream busy; no driver call may be made here. */
+  @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // found by its name, called from C
   private static void hold(CountDownLatch end, MemorySegment nothing) {
     while (end.getCount() > 0) {
       try {
