@@ -111,7 +111,7 @@ public final class StandardPageSource implements PageSource {
     StandardRegion region = region(mapped.wish(), memory, watermark, backend.standing());
     try {
       region.count(backend.journal(), took);
-      mapped.notes().forEach(backend.journal()::fallback);
+      mapped.notes().forEach(note -> backend.journal().fallback(region, note));
       if (lazily) {
         notes.add("pages come at first use; a shortage then kills the process");
         notes.addAll(mapped.wish().placement().notes());
