@@ -24,6 +24,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A backend's {@link Statistics} as meters.
@@ -105,7 +106,7 @@ public final class HoldfastMetrics implements MeterBinder, AutoCloseable {
         counter(
             "holdfast.failures",
             "What failed",
-            BaseUnits.OPERATIONS,
+            null,
             tags.and("activity", tag(activity)),
             from -> from.of(activity).failures());
       }
@@ -124,13 +125,13 @@ public final class HoldfastMetrics implements MeterBinder, AutoCloseable {
       gauge(
           "holdfast.regions.open",
           "Host regions that are open now",
-          "regions",
+          null,
           tags,
           one -> one.statistics().mappedRegions());
       gauge(
           "holdfast.resources.open",
           "Everything that was opened from the backend and is not closed",
-          "resources",
+          null,
           tags,
           one -> one.stillOpen().size());
       counter(
@@ -142,7 +143,7 @@ public final class HoldfastMetrics implements MeterBinder, AutoCloseable {
       counter(
           "holdfast.fallbacks",
           "What was done otherwise than asked",
-          BaseUnits.EVENTS,
+          null,
           tags,
           from -> from.of(Activity.FALLBACK).count());
       timer("holdfast.map", "Mapping host memory", tags, sum(Activity.MAP));
@@ -223,7 +224,11 @@ public final class HoldfastMetrics implements MeterBinder, AutoCloseable {
     }
 
     private void gauge(
-        String name, String says, String unit, Tags with, ToDoubleFunction<Backend> value) {
+        String name,
+        String says,
+        @Nullable String unit,
+        Tags with,
+        ToDoubleFunction<Backend> value) {
       add(
           Gauge.builder(name, backend, value)
               .description(says)
@@ -233,7 +238,11 @@ public final class HoldfastMetrics implements MeterBinder, AutoCloseable {
     }
 
     private void counter(
-        String name, String says, String unit, Tags with, ToDoubleFunction<Statistics> value) {
+        String name,
+        String says,
+        @Nullable String unit,
+        Tags with,
+        ToDoubleFunction<Statistics> value) {
       add(
           FunctionCounter.builder(name, backend, one -> value.applyAsDouble(one.statistics()))
               .description(says)

@@ -303,8 +303,10 @@ final class StandardRoute implements CopyRoute {
   }
 
   private CopyEnds ends(Geometry now) {
+    Standing host = slots.memory().standing();
     return new CopyEnds(
-        slots.memory().standing().number(),
+        host.number(),
+        host.groundNumber(),
         Geometries.text(device.shape()),
         slots.slots(),
         Geometries.arrangement(slots.layout()),

@@ -215,7 +215,7 @@ public final class Journal {
    * @param logicalBytes what was asked for
    * @param mappedBytes in whole pages
    * @param pageBytes the backing page
-   * @param pages what backs it, for people
+   * @param pages the kind of what backs it
    * @param nanos how long it took
    */
   public void mapped(

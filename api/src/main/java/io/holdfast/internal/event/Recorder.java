@@ -130,6 +130,7 @@ final class Recorder {
   static void ends(Object begun, CopyEnds ends, long deviceBlocks) {
     CopyBatch event = (CopyBatch) begun;
     event.subject = ends.host();
+    event.ground = ends.ground();
     event.shape = ends.shape();
     event.slots = ends.slots();
     event.hostArrangement = ends.hostArrangement();
@@ -245,7 +246,7 @@ final class Recorder {
     @DataAmount
     long pageBytes;
 
-    @Label("Pages")
+    @Label("Kind of Pages")
     @Nullable String pages;
   }
 

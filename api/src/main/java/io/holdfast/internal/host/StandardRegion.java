@@ -99,7 +99,7 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
         logicalBytes(),
         mappedBytes(),
         pageBytes,
-        request.pages().describe(),
+        request.pages().getClass().getSimpleName(),
         mapping.toNanos());
   }
 

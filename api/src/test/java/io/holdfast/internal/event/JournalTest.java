@@ -62,7 +62,7 @@ final class JournalTest {
   @Test
   void what_is_told_on_a_devices_page_is_part_of_the_whole() {
     Journal journal = new Journal("test");
-    CopyEnds ends = new CopyEnds(1, "1*8", 4, "LAYER_MAJOR", "LAYER_MAJOR");
+    CopyEnds ends = new CopyEnds(1, 0, "1*8", 4, "LAYER_MAJOR", "LAYER_MAJOR");
     journal.done(Activity.REGISTER, null, "whole", 1, 0);
     journal.onDevice(1).done(Activity.REGISTER, null, "one", 20, 0);
     journal.onDevice(2).done(Activity.REGISTER, null, "two", 300, 0);
