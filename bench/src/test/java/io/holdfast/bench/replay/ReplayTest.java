@@ -291,6 +291,10 @@ final class ReplayTest {
 
     assertEquals(ExitCode.OK, replay.code(), replay.err() + replay.out());
     assertSame(replay.json());
+    JsonNode map = activity(replay.json(), Activity.MAP);
+    assertEquals(1, map.path("recorded").path("failures").asLong(), "a mapping that was refused");
+    assertEquals(0, map.path("replayed").path("failures").asLong());
+    assertEquals("MAP", replay.json().path("leftOut").path(0).path("activity").asText());
   }
 
   @Test
