@@ -176,8 +176,8 @@ final class MetricsTest {
       }
 
       assertEquals(new HashSet<>(registry.getMeters()), seen, "meters that nobody compared");
-      assertEquals(2 * SHAPE.bytes(), copied("store", "loop"));
-      assertEquals(SHAPE.bytes(), copied("load", "loop"));
+      assertEquals(2.0 * SHAPE.bytes(), copied("store", "loop"));
+      assertEquals(1.0 * SHAPE.bytes(), copied("load", "loop"));
       assertEquals(1, registry.get("holdfast.fallbacks").functionCounter().count());
       assertTrue(registry.get("holdfast.native.slow").functionTimer().count() >= 1);
       assertEquals(
@@ -212,22 +212,23 @@ final class MetricsTest {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  private void gauge(String name, double value, String... tags) {
+  private void gauge(String name, long value, String... tags) {
     Gauge gauge = registry.get(name).tags(tags).gauge();
-    assertEquals(value, gauge.value(), gauge.getId().toString());
+    assertEquals((double) value, gauge.value(), gauge.getId().toString());
     seen.add(gauge);
   }
 
-  private void counter(String name, double value, String... tags) {
+  private void counter(String name, long value, String... tags) {
     FunctionCounter counter = registry.get(name).tags(tags).functionCounter();
-    assertEquals(value, counter.count(), counter.getId().toString());
+    assertEquals((double) value, counter.count(), counter.getId().toString());
     seen.add(counter);
   }
 
   private void timer(String name, Tally tally, String... tags) {
     FunctionTimer timer = registry.get(name).tags(tags).functionTimer();
-    assertEquals(tally.count(), timer.count(), timer.getId().toString());
-    assertEquals(tally.nanos(), timer.totalTime(TimeUnit.NANOSECONDS), 1, timer.getId().toString());
+    assertEquals((double) tally.count(), timer.count(), timer.getId().toString());
+    assertEquals(
+        (double) tally.nanos(), timer.totalTime(TimeUnit.NANOSECONDS), 1, timer.getId().toString());
     seen.add(timer);
   }
 
