@@ -3,6 +3,8 @@ module io.holdfast.api {
   // Optional: without it nothing can be recorded, and everything is counted all the same.
   requires static jdk.jfr;
   requires static org.jspecify;
+  // Optional, and only named by the package io.holdfast.micrometer.
+  requires static micrometer.core;
 
   exports io.holdfast;
   exports io.holdfast.copy;
@@ -11,6 +13,7 @@ module io.holdfast.api {
   exports io.holdfast.event;
   exports io.holdfast.host;
   exports io.holdfast.layout;
+  exports io.holdfast.micrometer;
   exports io.holdfast.pin;
   exports io.holdfast.pool;
   exports io.holdfast.spi;

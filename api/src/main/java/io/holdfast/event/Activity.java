@@ -4,11 +4,14 @@ package io.holdfast.event;
  * What a backend does, as it is counted and recorded.
  *
  * <p>Each has an event of JDK Flight Recorder, whose fields {@code bytes}, {@code took} and {@code
- * failure} are what {@link Statistics} adds up.
+ * failure} are what {@link Statistics} adds up. {@code subject} tells things of one name apart, and
+ * {@code ground} is the subject they stand on: pins on their host region.
  */
 public enum Activity {
   /** Host memory is mapped, before its pages exist. Bytes: mapped. */
   MAP("io.holdfast.Map"),
+  /** Host memory is unmapped, or left to its owner. Bytes: mapped. */
+  UNMAP("io.holdfast.Unmap"),
   /** One slice of host memory is populated by one thread. Bytes: the slice. */
   POPULATE("io.holdfast.PopulateSlice"),
   /** One range is registered with a driver. Bytes: registered. */
@@ -37,7 +40,9 @@ public enum Activity {
   WAKE("io.holdfast.Wake"),
   /** A range could not be unregistered and stays mapped. Bytes: the range. */
   QUARANTINE("io.holdfast.Quarantine"),
-  /** Something is closed. Bytes: of host memory that is unmapped, otherwise none. */
+  /** A range has left quarantine: the driver let go of it at last. Bytes: the range. */
+  RECOVER("io.holdfast.Recover"),
+  /** Something is closed. */
   CLOSE("io.holdfast.Close"),
   /** Something was done otherwise than asked. */
   FALLBACK("io.holdfast.Fallback"),

@@ -1,24 +1,29 @@
 package io.holdfast.event;
 
+import io.holdfast.copy.CopyPath;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
 
 /**
  * What a backend has done since it was loaded. An immutable value: the sum of its events, whether
  * anybody recorded them or not.
  *
- * @param tallies by activity; each is there
+ * @param series sums by what was done, where and how; series in which nothing was done are left out
  */
-public record Statistics(Map<Activity, Tally> tallies) {
-  /** Copies, and completes with zeros. */
+public record Statistics(Map<Series, Tally> series) {
+  private static final Statistics NONE = new Statistics(Map.of());
+
+  /** Copies, without what is zero. */
   public Statistics {
-    EnumMap<Activity, Tally> all = new EnumMap<>(Activity.class);
-    for (Activity activity : Activity.values()) {
-      all.put(activity, Objects.requireNonNullElse(tallies.get(activity), Tally.NONE));
-    }
-    tallies = Collections.unmodifiableMap(all);
+    Map<Series, Tally> some = new HashMap<>(series);
+    some.values().removeIf(Tally.NONE::equals);
+    series = Collections.unmodifiableMap(some);
   }
 
   /**
@@ -27,19 +32,29 @@ public record Statistics(Map<Activity, Tally> tallies) {
    * @return zeros
    */
   public static Statistics none() {
-    return new Statistics(Map.of());
+    return NONE;
   }
 
   /**
    * One more.
    *
-   * @param activity what was done
+   * @param which what was done, where and how
    * @param one how it went
    * @return the sum
    */
-  public Statistics plus(Activity activity, Tally one) {
-    EnumMap<Activity, Tally> all = new EnumMap<>(tallies);
-    all.put(activity, of(activity).plus(one));
+  public Statistics plus(Series which, Tally one) {
+    return plus(new Statistics(Map.of(which, one)));
+  }
+
+  /**
+   * The sum of both.
+   *
+   * @param other to add
+   * @return the sum
+   */
+  public Statistics plus(Statistics other) {
+    Map<Series, Tally> all = new HashMap<>(series);
+    other.series.forEach((which, tally) -> all.merge(which, tally, Tally::plus));
     return new Statistics(all);
   }
 
@@ -50,37 +65,135 @@ public record Statistics(Map<Activity, Tally> tallies) {
    * @return the difference
    */
   public Statistics since(Statistics earlier) {
-    EnumMap<Activity, Tally> all = new EnumMap<>(Activity.class);
-    tallies.forEach((activity, tally) -> all.put(activity, tally.minus(earlier.of(activity))));
+    Map<Series, Tally> all = new HashMap<>(series);
+    earlier.series.forEach(
+        (which, tally) -> all.merge(which, Tally.NONE.minus(tally), Tally::plus));
     return new Statistics(all);
   }
 
   /**
-   * One activity's sum.
+   * A part of it.
+   *
+   * @param wanted which series stay
+   * @return those
+   */
+  public Statistics where(Predicate<Series> wanted) {
+    Map<Series, Tally> some = new HashMap<>(series);
+    some.keySet().removeIf(wanted.negate());
+    return new Statistics(some);
+  }
+
+  /**
+   * What was done on one device.
+   *
+   * @param ordinal its number, as the driver counts
+   * @return that part
+   */
+  public Statistics onDevice(int ordinal) {
+    OptionalInt device = OptionalInt.of(ordinal);
+    return where(which -> which.device().equals(device));
+  }
+
+  /**
+   * Sums over all devices and paths.
+   *
+   * @return by activity; each is there
+   */
+  public Map<Activity, Tally> tallies() {
+    Map<Activity, Tally> all = new EnumMap<>(Activity.class);
+    for (Activity activity : Activity.values()) {
+      all.put(activity, of(activity));
+    }
+    return Collections.unmodifiableMap(all);
+  }
+
+  /**
+   * One activity's sum over all devices and paths.
    *
    * @param activity which
    * @return the sum, zeros where there was none
    */
   public Tally of(Activity activity) {
-    return Objects.requireNonNullElse(tallies.get(activity), Tally.NONE);
+    Tally sum = Tally.NONE;
+    for (Map.Entry<Series, Tally> one : series.entrySet()) {
+      if (one.getKey().activity() == activity) {
+        sum = sum.plus(one.getValue());
+      }
+    }
+    return sum;
   }
 
   /**
-   * Host memory that is mapped now.
+   * One series.
    *
-   * @return bytes mapped and not closed
+   * @param which what was done, where and how
+   * @return its sum, zeros where there was none
+   */
+  public Tally of(Series which) {
+    return Objects.requireNonNullElse(series.get(which), Tally.NONE);
+  }
+
+  /**
+   * Host memory that is mapped now; pages in quarantine, whose region is closed, are not among it.
+   *
+   * @return bytes mapped and not unmapped
    */
   public long mappedBytes() {
-    return of(Activity.MAP).bytes() - of(Activity.CLOSE).bytes();
+    return of(Activity.MAP).bytes() - of(Activity.UNMAP).bytes();
   }
 
   /**
-   * Memory that is registered with drivers now.
+   * Host regions that are open now.
+   *
+   * @return how many were mapped and not unmapped
+   */
+  public long mappedRegions() {
+    Tally mapped = of(Activity.MAP);
+    return mapped.count() - mapped.failures() - of(Activity.UNMAP).count();
+  }
+
+  /**
+   * Memory that is registered with drivers now, without what is in quarantine.
    *
    * @return bytes registered and not unregistered
    */
   public long registeredBytes() {
     return of(Activity.REGISTER).bytes() - of(Activity.UNREGISTER).bytes();
+  }
+
+  /**
+   * Memory that drivers did not let go of: it stays pinned and mapped.
+   *
+   * @return bytes in quarantine now
+   */
+  public long quarantinedBytes() {
+    return of(Activity.QUARANTINE).bytes() - of(Activity.RECOVER).bytes();
+  }
+
+  /**
+   * What is summed apart.
+   *
+   * @param activity what was done
+   * @param device on which device, as the driver counts; empty for what concerns none
+   * @param path how it was copied; empty for what is no copy
+   */
+  public record Series(Activity activity, OptionalInt device, Optional<CopyPath> path) {
+    /** Checks. */
+    public Series {
+      Objects.requireNonNull(activity, "activity");
+      Objects.requireNonNull(device, "device");
+      Objects.requireNonNull(path, "path");
+    }
+
+    /**
+     * What concerns no device.
+     *
+     * @param activity what was done
+     * @return the series
+     */
+    public static Series of(Activity activity) {
+      return new Series(activity, OptionalInt.empty(), Optional.empty());
+    }
   }
 
   /**

@@ -36,6 +36,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       BenchCommand.class,
       ReportCommand.class,
       DoctorCommand.class,
+      ReplayCommand.class,
       Experiments.class,
       HelpCommand.class
     },

@@ -39,6 +39,7 @@ final class ArchitectureTest {
     "io.holdfast.event",
     "io.holdfast.host",
     "io.holdfast.layout",
+    "io.holdfast.micrometer",
     "io.holdfast.pin",
     "io.holdfast.pool",
     "io.holdfast.spi"
@@ -138,6 +139,18 @@ final class ArchitectureTest {
         .dependOnClassesThat()
         .resideInAPackage("jcuda..")
         .because("JCuda is optional: only what is about it may name its types")
+        .check(ALL);
+  }
+
+  @Test
+  void micrometer_stays_in_its_own_package() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.holdfast.micrometer..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.micrometer..", "io.holdfast.micrometer..")
+        .because("Micrometer is optional: without it nothing of ours may fail to load")
         .check(ALL);
   }
 

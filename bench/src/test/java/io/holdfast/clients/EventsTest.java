@@ -5,12 +5,20 @@ import static io.holdfast.device.Order.unordered;
 import static io.holdfast.layout.Bytes.mib;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Backend;
 import io.holdfast.Backends;
 import io.holdfast.Device;
+import io.holdfast.backend.cpusim.LeakPolicy;
+import io.holdfast.backend.cpusim.SimMachine;
+import io.holdfast.backend.cpusim.driver.FaultScript;
 import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.Completion;
+import io.holdfast.copy.CopyException;
+import io.holdfast.copy.CopyOptions;
+import io.holdfast.copy.CopyPath;
 import io.holdfast.device.Demand;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
@@ -22,16 +30,21 @@ import io.holdfast.device.ExtensibleRequest;
 import io.holdfast.device.HandleKind;
 import io.holdfast.event.Activity;
 import io.holdfast.event.Statistics;
+import io.holdfast.event.Statistics.Series;
 import io.holdfast.event.Statistics.Tally;
 import io.holdfast.host.HostRequest;
 import io.holdfast.layout.BlockShape;
+import io.holdfast.pin.PinException;
 import io.holdfast.pin.PinRequest;
 import io.holdfast.pool.HostPool;
 import io.holdfast.pool.PoolOptions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -52,8 +65,55 @@ final class EventsTest {
 
   @TempDir Path folder;
 
-  /** Everything that can be done once; every activity but those that need something to go wrong. */
+  /**
+   * Everything that can be done once; every activity, also those that need something to go wrong.
+   */
   private static Statistics work() {
+    return well().plus(badly());
+  }
+
+  private static Statistics badly() {
+    SimMachine machine =
+        SimMachine.builder().personality("cuda-580").leaks(LeakPolicy.IGNORE).build();
+    machine
+        .faults()
+        .add(
+            FaultScript.parse(
+                """
+                host-register   2 fail 2
+                host-unregister 2 fail 999
+                mem-alloc       2 delay 12ms
+                memcpy-*        3 fail 1
+                """));
+    PinRequest pin = PinRequest.strict().sliceBytes(mib(1)).onFailure(PinRequest.OnFailure.HALVE);
+    Backend backend = machine.intoBackend();
+    try (backend;
+        Device device = backend.open(0);
+        DeviceAllocation memory = device.memory().allocate(16 * SHAPE.bytes());
+        DeviceAllocation slow = device.memory().allocate(4096)) {
+      assertEquals(4096, slow.segment().byteSize());
+      HostPool pool =
+          HostPool.open(
+              device,
+              DeviceBlocks.of(memory.segment(), SHAPE.blockMajor(16)),
+              HostRequest.ofBytes(mib(4)),
+              PoolOptions.defaults().pin(pin).copy(CopyOptions.auto().path(CopyPath.LOOP)));
+      pool.store(BlockCopies.device(1).host(1), unordered()).await();
+      assertThrows(
+          CopyException.class,
+          () -> {
+            Completion wrong = pool.store(BlockCopies.device(2).host(2), unordered());
+            wrong.await();
+          });
+      assertThrows(PinException.class, pool::close);
+      assertEquals(1, device.pinner().quarantine().size());
+      assertTrue(backend.statistics().quarantinedBytes() > 0);
+      assertEquals(List.of(), device.pinner().retryQuarantine());
+    }
+    return backend.statistics();
+  }
+
+  private static Statistics well() {
     Backend backend = Backends.select("cpu-sim:h200");
     try (backend) {
       try (Device device = backend.open(0);
@@ -84,6 +144,7 @@ final class EventsTest {
                 .reserve(ExtensibleRequest.of(SHAPE.layerMajor(4096)).shareable(Demand.REQUIRE))) {
       region.commit(256);
       region.commit(1024);
+      region.consolidate(Contents.KEEP, after(used));
       region.seal(2048, Contents.KEEP, after(used));
       region.export(HandleKind.POSIX_FD).close();
       region.releasePhysical(after(used));
@@ -100,10 +161,20 @@ final class EventsTest {
       boolean failed = event.getString("failure") != null;
       sum =
           sum.plus(
-              activity(event),
+              series(event),
               new Tally(1, failed ? 1 : 0, event.getLong("bytes"), event.getLong("took")));
     }
     return sum;
+  }
+
+  private static Series series(RecordedEvent event) {
+    int device = event.getInt("deviceOrdinal");
+    return new Series(
+        activity(event),
+        device < 0 ? OptionalInt.empty() : OptionalInt.of(device),
+        event.hasField("path")
+            ? Optional.of(CopyPath.valueOf(event.getString("path")))
+            : Optional.empty());
   }
 
   private static Activity activity(RecordedEvent event) {
@@ -137,7 +208,7 @@ final class EventsTest {
             .toList();
 
     assertEquals(counted, fold(events));
-    Set<Activity> seen = new TreeSet<>();
+    Set<Activity> seen = EnumSet.noneOf(Activity.class);
     counted
         .tallies()
         .forEach(
@@ -146,34 +217,21 @@ final class EventsTest {
                 seen.add(activity);
               }
             });
-    assertTrue(
-        seen.containsAll(
-            List.of(
-                Activity.MAP,
-                Activity.POPULATE,
-                Activity.REGISTER,
-                Activity.UNREGISTER,
-                Activity.PAUSE,
-                Activity.READY,
-                Activity.STORE,
-                Activity.LOAD,
-                Activity.COMMIT,
-                Activity.SEAL,
-                Activity.EXPORT,
-                Activity.SLEEP,
-                Activity.WAKE,
-                Activity.CLOSE)),
-        seen.toString());
+    assertEquals(EnumSet.allOf(Activity.class), seen);
+    assertTrue(counted.of(Activity.REGISTER).failures() > 0, "a refused registration");
+    assertTrue(counted.of(Activity.STORE).failures() > 0, "a copy that failed");
+    assertEquals(0, counted.mappedRegions());
+    assertEquals(0, counted.quarantinedBytes(), "what was stuck was given back");
     assertEquals(0, counted.mappedBytes(), "what was mapped is closed");
     assertEquals(0, counted.registeredBytes(), "what was registered is not any more");
-    assertEquals(3 * SHAPE.bytes(), counted.of(Activity.STORE).bytes());
+    assertEquals(4 * SHAPE.bytes(), counted.of(Activity.STORE).bytes());
     RecordedEvent store =
         events.stream()
             .filter(event -> event.hasField("direction"))
             .filter(event -> "STORE".equals(event.getString("direction")))
+            .filter(event -> "cpu-sim:h200".equals(event.getString("backend")))
             .findFirst()
             .orElseThrow();
-    assertEquals("cpu-sim:h200", store.getString("backend"));
     assertEquals(6, store.getLong("pairs"));
     assertTrue(store.getDuration().toNanos() > 0, "a submission takes time");
   }

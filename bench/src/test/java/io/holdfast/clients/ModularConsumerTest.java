@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.Backends;
 import io.holdfast.spi.BackendProvider;
+import io.micrometer.common.KeyValue;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.Observation;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +22,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An engine that is a module, on a machine that has neither jcuda nor jspecify. */
+/** An engine that is a module, on a machine that has neither jcuda, jspecify nor Micrometer. */
 final class ModularConsumerTest {
   private static final String MAIN =
       """
@@ -75,6 +78,58 @@ final class ModularConsumerTest {
     for (String backend : List.of("cuda", "hip", "cpusim")) {
       assertTrue(output.contains("module io.holdfast.backend." + backend), output);
     }
+  }
+
+  @Test
+  void a_module_that_has_micrometer_binds_a_backend() throws Exception {
+    List<Path> micrometer =
+        Stream.of(MeterRegistry.class, KeyValue.class, Observation.class)
+            .map(Javac::artifactOf)
+            .toList();
+    Javac.Outcome compiled =
+        Javac.compile(
+            folder,
+            List.of(
+                "-p",
+                path(
+                    Stream.concat(
+                        Stream.of(Javac.artifactOf(Backends.class)), micrometer.stream()))),
+            Map.of(
+                "consumer/Bind.java",
+                """
+                package consumer;
+
+                import io.holdfast.Backend;
+                import io.holdfast.Backends;
+                import io.holdfast.micrometer.HoldfastMetrics;
+                import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+
+                public final class Bind {
+                  public static void main(String[] arguments) {
+                    SimpleMeterRegistry registry = new SimpleMeterRegistry();
+                    try (Backend backend = Backends.select("cpu-sim");
+                        HoldfastMetrics metrics = new HoldfastMetrics(backend)) {
+                      metrics.bindTo(registry);
+                      System.out.println(
+                          "open " + registry.get("holdfast.regions.open").gauge().value());
+                    }
+                  }
+                }
+                """,
+                "module-info.java",
+                "module consumer { requires io.holdfast.api; requires micrometer.core; }"));
+    assertTrue(compiled.succeeded(), compiled::errors);
+
+    String output =
+        run(
+            "--enable-native-access=io.holdfast.api,io.holdfast.backend.cpusim,"
+                + "io.holdfast.backend.cuda,io.holdfast.backend.hip",
+            "-p",
+            path(Stream.of(List.of(folder), artifacts(), micrometer).flatMap(List::stream)),
+            "-m",
+            "consumer/consumer.Bind");
+
+    assertTrue(output.contains("open 0.0"), output);
   }
 
   @Test

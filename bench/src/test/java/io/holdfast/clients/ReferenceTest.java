@@ -46,6 +46,9 @@ final class ReferenceTest {
   void every_property_is_in_the_table() throws IOException {
     TreeSet<String> used = new TreeSet<>();
     for (Path file : sources()) {
+      if (file.endsWith("HoldfastMetrics.java")) {
+        continue; // names of meters, which docs/observability.md has
+      }
       used.addAll(found("\"(holdfast\\.[A-Za-z.]+[A-Za-z])\"", Files.readString(file)));
     }
     used.removeIf(name -> name.startsWith("holdfast.conformance."));

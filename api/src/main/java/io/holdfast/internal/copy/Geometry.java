@@ -33,6 +33,9 @@ final class Geometry {
   final boolean anyDense;
   final boolean allDense;
 
+  /** From a block's part to the next block's, before parts were folded. */
+  final List<Long> deviceStrides;
+
   /** Whose memory it is; entered by each submission. */
   final SegmentOwner[] owners;
 
@@ -69,6 +72,7 @@ final class Geometry {
     }
     anyDense = any;
     allDense = all;
+    deviceStrides = device.stream().map(DevicePlane::strideBytes).toList();
     this.owners = owners.toArray(SegmentOwner[]::new);
   }
 

@@ -63,6 +63,7 @@ final class StandardCompletion implements Completion, CorePoint {
   // Written by the submitter while armed, read by others once the state says so.
   private @Nullable Lane lane;
   private @Nullable Object told;
+  private long deviceBlocks;
   private long begunNanos;
   private long sequence;
   private long bytes;
@@ -104,7 +105,8 @@ final class StandardCompletion implements Completion, CorePoint {
   /** What is being submitted, and where. */
   void submitted(Lane on, long number, long allBytes, long allPairs, long begun) {
     lane = on;
-    told = backend().journal().begin(on.activity());
+    told = route.core().journal().begin(on.activity());
+    deviceBlocks = told == null ? 0 : route.deviceBlocks();
     begunNanos = begun;
     sequence = number;
     bytes = allBytes;
@@ -150,12 +152,15 @@ final class StandardCompletion implements Completion, CorePoint {
   private void tell(@Nullable RuntimeException why) {
     Lane on = lane;
     if (on != null) { // else nothing was submitted
-      backend()
+      route
+          .core()
           .journal()
           .copied(
               on.activity(),
               told,
               path,
+              route.ends(),
+              deviceBlocks,
               bytes,
               pairs,
               descriptors,

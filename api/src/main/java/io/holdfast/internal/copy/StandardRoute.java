@@ -12,6 +12,8 @@ import io.holdfast.device.StaleException;
 import io.holdfast.error.BusyException;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.event.CopyEnds;
+import io.holdfast.internal.event.Geometries;
 import io.holdfast.internal.pin.HostAddresses;
 import io.holdfast.internal.slots.HostSlots;
 import io.holdfast.internal.tree.Standing;
@@ -61,6 +63,7 @@ final class StandardRoute implements CopyRoute {
   private final Lane loads;
   private final Place place;
   private volatile @Nullable Geometry geometry;
+  private volatile @Nullable CopyEnds ends;
   private volatile boolean severalBlocks;
 
   private StandardRoute(
@@ -173,6 +176,20 @@ final class StandardRoute implements CopyRoute {
     place.requireOpen();
   }
 
+  /** From where to where, once a geometry was resolved. */
+  CopyEnds ends() {
+    CopyEnds known = ends;
+    if (known == null) {
+      throw new IllegalStateException("nothing was submitted yet on " + name());
+    }
+    return known;
+  }
+
+  /** How many blocks the device side has now. */
+  long deviceBlocks() {
+    return device.count();
+  }
+
   /** How many blocks a submission may name that has entered this geometry. */
   long countIn(Geometry entered) {
     return entered == Geometry.nothing() ? 0 : device.count();
@@ -279,9 +296,21 @@ final class StandardRoute implements CopyRoute {
       return Geometry.nothing();
     }
     Geometry now = Geometry.of(device, slots.layout());
+    ends = ends(now);
     geometry = now;
     severalBlocks = count > 1;
     return now;
+  }
+
+  private CopyEnds ends(Geometry now) {
+    Standing host = slots.memory().standing();
+    return new CopyEnds(
+        host.number(),
+        host.groundNumber(),
+        Geometries.text(device.shape()),
+        slots.slots(),
+        Geometries.arrangement(slots.layout()),
+        Geometries.arrangement(device.shape(), now.deviceStrides));
   }
 
   /** The device is done with a submission. */

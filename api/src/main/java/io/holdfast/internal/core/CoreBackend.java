@@ -204,8 +204,9 @@ public final class CoreBackend implements Backend {
 
   private Device opened(DeviceInfo info, DevicePort port) {
     CoreDevice device;
+    Journal page = journal.onDevice(info.ordinal());
     try {
-      device = new CoreDevice(this, info, new TimedDevicePort(port, journal));
+      device = new CoreDevice(this, info, new TimedDevicePort(port, page), page);
     } catch (Throwable failure) {
       port.close();
       throw failure;
@@ -279,7 +280,7 @@ public final class CoreBackend implements Backend {
       } finally {
         backend.pins.close();
         backend.workers.close();
-        backend.journal.done(Activity.CLOSE, null, name(), 0, 0);
+        backend.journal.done(Activity.CLOSE, null, this, 0, 0);
       }
     }
   }

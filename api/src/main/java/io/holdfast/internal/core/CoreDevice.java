@@ -14,6 +14,7 @@ import io.holdfast.error.BusyException;
 import io.holdfast.internal.Segment;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreStream.Ownership;
+import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.internal.tree.UseCount;
 import io.holdfast.pin.Pinner;
@@ -38,6 +39,7 @@ public final class CoreDevice implements Device {
   private final CoreBackend backend;
   private final DeviceInfo info;
   private final DevicePort port;
+  private final Journal journal;
   private final Place place;
   private final Poller poller;
   private final Capabilities capabilities;
@@ -46,10 +48,11 @@ public final class CoreDevice implements Device {
   private final CopyEngine copyEngine;
 
   /** Takes over the port. */
-  CoreDevice(CoreBackend backend, DeviceInfo info, DevicePort port) {
+  CoreDevice(CoreBackend backend, DeviceInfo info, DevicePort port, Journal journal) {
     this.backend = backend;
     this.info = info;
     this.port = port;
+    this.journal = journal;
     this.capabilities = capabilitiesOf(port, backend.kernel().basePageBytes());
     this.place = new Place(this);
     this.memory = backend.rooms().memory(this);
@@ -105,6 +108,15 @@ public final class CoreDevice implements Device {
     if (virtual.rdmaPossible()) {
       present.add(Capability.RDMA);
     }
+  }
+
+  /**
+   * Where what is done on it is counted.
+   *
+   * @return its page of the backend's journal
+   */
+  public Journal journal() {
+    return journal;
   }
 
   /**

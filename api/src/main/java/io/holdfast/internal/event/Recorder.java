@@ -1,8 +1,10 @@
 package io.holdfast.internal.event;
 
 import io.holdfast.event.Activity;
+import io.holdfast.internal.tree.Standing;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
@@ -23,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("UnusedVariable") // fields are read by the recorder
 final class Recorder {
+  private static final int NO_DEVICE = -1;
+
   private Recorder() {}
 
   /**
@@ -38,6 +42,7 @@ final class Recorder {
     private static Map<Activity, Supplier<Told>> makers() {
       Map<Activity, Supplier<Told>> makers = new EnumMap<>(Activity.class);
       makers.put(Activity.MAP, MapEvent::new);
+      makers.put(Activity.UNMAP, Unmap::new);
       makers.put(Activity.POPULATE, PopulateSlice::new);
       makers.put(Activity.REGISTER, Register::new);
       makers.put(Activity.UNREGISTER, Unregister::new);
@@ -52,6 +57,7 @@ final class Recorder {
       makers.put(Activity.SLEEP, Sleep::new);
       makers.put(Activity.WAKE, Wake::new);
       makers.put(Activity.QUARANTINE, Quarantine::new);
+      makers.put(Activity.RECOVER, Recover::new);
       makers.put(Activity.CLOSE, Close::new);
       makers.put(Activity.FALLBACK, Fallback::new);
       makers.put(Activity.NATIVE_CALL, NativeCall::new);
@@ -90,59 +96,81 @@ final class Recorder {
     return event;
   }
 
-  static void end(
-      @Nullable Object begun,
-      Activity activity,
-      String backend,
-      String what,
-      long bytes,
-      long nanos,
-      @Nullable String failure) {
-    if (begun == null && !isHeard(activity)) {
-      return;
-    }
-    Told event = begun == null ? make(activity) : (Told) begun;
-    event.tell(backend, what, bytes, nanos, failure);
+  /** Which thing it is about. */
+  static void about(Object begun, Standing thing) {
+    Told event = (Told) begun;
+    event.subject = thing.number();
+    event.ground = thing.groundNumber();
   }
 
-  static void changed(
-      @Nullable Object begun,
-      Activity activity,
-      String backend,
-      String region,
-      long blocks,
-      long bytes,
-      long epoch,
-      long nanos) {
-    if (begun instanceof Change event) {
-      event.blocks = blocks;
-      event.epoch = epoch;
-      event.tell(backend, region, bytes, nanos, null);
-    } else {
-      end(begun, activity, backend, region, bytes, nanos, null);
-    }
+  static void mapped(Object begun, long logicalBytes, long pageBytes, String pages) {
+    MapEvent event = (MapEvent) begun;
+    event.logicalBytes = logicalBytes;
+    event.pageBytes = pageBytes;
+    event.pages = pages;
+  }
+
+  static void registered(Object begun, long start, long offset, long wholeBytes) {
+    Register event = (Register) begun;
+    event.start = start;
+    event.offset = offset;
+    event.wholeBytes = wholeBytes;
+  }
+
+  static void changed(Object begun, Extent extent, String detail, long blocks, long epoch) {
+    Change event = (Change) begun;
+    event.shape = extent.shape();
+    event.capacity = extent.capacity();
+    event.arrangement = extent.arrangement();
+    event.detail = detail;
+    event.blocks = blocks;
+    event.epoch = epoch;
+  }
+
+  static void ends(Object begun, CopyEnds ends, long deviceBlocks) {
+    CopyBatch event = (CopyBatch) begun;
+    event.subject = ends.host();
+    event.ground = ends.ground();
+    event.shape = ends.shape();
+    event.slots = ends.slots();
+    event.hostArrangement = ends.hostArrangement();
+    event.deviceBlocks = deviceBlocks;
+    event.deviceArrangement = ends.deviceArrangement();
   }
 
   static void copied(
       Object begun,
-      Activity activity,
-      String backend,
+      String direction,
       String path,
-      long bytes,
       long pairs,
       long rows,
       long submitNanos,
-      long deviceNanos,
-      long nanos,
-      @Nullable String failure) {
+      long deviceNanos) {
     CopyBatch event = (CopyBatch) begun;
-    event.direction = activity.name();
+    event.direction = direction;
     event.path = path;
     event.pairs = pairs;
     event.rows = rows;
     event.submit = submitNanos;
     event.device = Math.max(0, deviceNanos);
-    event.tell(backend, activity.name(), bytes, nanos, failure);
+  }
+
+  static void tell(
+      Object begun,
+      String backend,
+      OptionalInt device,
+      String what,
+      long bytes,
+      long nanos,
+      @Nullable String failure) {
+    Told event = (Told) begun;
+    event.backend = backend;
+    event.deviceOrdinal = device.orElse(NO_DEVICE);
+    event.what = what;
+    event.bytes = bytes;
+    event.took = nanos;
+    event.failure = failure;
+    event.commit();
   }
 
   /** What every event has. */
@@ -151,8 +179,20 @@ final class Recorder {
     @Label("Backend")
     @Nullable String backend;
 
+    @Label("Device")
+    @Description("As the driver counts; -1 for what concerns no device")
+    int deviceOrdinal;
+
     @Label("Subject")
     @Nullable String what;
+
+    @Label("Subject Number")
+    @Description("Tells things of one name apart; 0 where there is no thing")
+    long subject;
+
+    @Label("Ground Number")
+    @Description("The subject that it stands on: a host region for pins")
+    long ground;
 
     @Label("Bytes")
     @DataAmount
@@ -165,21 +205,26 @@ final class Recorder {
 
     @Label("Failure")
     @Nullable String failure;
-
-    final void tell(
-        String who, String subject, long amount, long nanos, @Nullable String whyFailed) {
-      backend = who;
-      what = subject;
-      bytes = amount;
-      took = nanos;
-      failure = whyFailed;
-      commit();
-    }
   }
 
   /** What every change of extensible memory has. */
   @Category({"Holdfast", "Extensible memory"})
   abstract static class Change extends Told {
+    @Label("Block Shape")
+    @Description("Runs of equal parts with their bytes")
+    @Nullable String shape;
+
+    @Label("Capacity")
+    @Description("Blocks for which addresses are reserved")
+    long capacity;
+
+    @Label("Arrangement")
+    @Nullable String arrangement;
+
+    @Label("Detail")
+    @Description("What becomes of contents, or the kind of handle")
+    @Nullable String detail;
+
     @Label("Blocks")
     long blocks;
 
@@ -191,7 +236,25 @@ final class Recorder {
   @Label("Map")
   @Description("Host memory was mapped; its pages do not exist yet")
   @Category({"Holdfast", "Host memory"})
-  static final class MapEvent extends Told {}
+  static final class MapEvent extends Told {
+    @Label("Logical Bytes")
+    @Description("What was asked for")
+    @DataAmount
+    long logicalBytes;
+
+    @Label("Backing Page")
+    @DataAmount
+    long pageBytes;
+
+    @Label("Kind of Pages")
+    @Nullable String pages;
+  }
+
+  @Name("io.holdfast.Unmap")
+  @Label("Unmap")
+  @Description("Host memory was unmapped, or left to its owner")
+  @Category({"Holdfast", "Host memory"})
+  static final class Unmap extends Told {}
 
   @Name("io.holdfast.PopulateSlice")
   @Label("Populate Slice")
@@ -203,7 +266,22 @@ final class Recorder {
   @Label("Register")
   @Description("One driver call pinned one range")
   @Category({"Holdfast", "Pins"})
-  static final class Register extends Told {}
+  static final class Register extends Told {
+    @Label("Start")
+    @Description("Of the memory that is pinned in its host region")
+    @DataAmount
+    long start;
+
+    @Label("Offset")
+    @Description("Of the range in the memory that is pinned")
+    @DataAmount
+    long offset;
+
+    @Label("Whole")
+    @Description("Bytes of the memory that is pinned")
+    @DataAmount
+    long wholeBytes;
+  }
 
   @Name("io.holdfast.Unregister")
   @Label("Unregister")
@@ -233,6 +311,24 @@ final class Recorder {
 
     @Label("Copy Path")
     @Nullable String path;
+
+    @Label("Block Shape")
+    @Description("Runs of equal parts with their bytes")
+    @Nullable String shape;
+
+    @Label("Slots")
+    @Description("Of the host side")
+    long slots;
+
+    @Label("Arrangement of Slots")
+    @Nullable String hostArrangement;
+
+    @Label("Device Blocks")
+    @Description("Of the device side")
+    long deviceBlocks;
+
+    @Label("Arrangement of Device Blocks")
+    @Nullable String deviceArrangement;
 
     @Label("Block Parts")
     long pairs;
@@ -280,6 +376,12 @@ final class Recorder {
   @Description("A range could not be unregistered: it stays pinned, counted and mapped")
   @Category({"Holdfast", "Pins"})
   static final class Quarantine extends Told {}
+
+  @Name("io.holdfast.Recover")
+  @Label("Recover")
+  @Description("A range has left quarantine")
+  @Category({"Holdfast", "Pins"})
+  static final class Recover extends Told {}
 
   @Name("io.holdfast.Close")
   @Label("Close")

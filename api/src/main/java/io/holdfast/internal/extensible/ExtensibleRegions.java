@@ -52,10 +52,10 @@ public final class ExtensibleRegions {
       }
       try {
         if (request.virtualMemory() != Demand.OFF) {
-          backing.notes().forEach(device.backend().journal()::fallback);
+          backing.notes().forEach(device.journal()::fallback);
         }
         return Standing.enrolled(
-            new StandardRegion(device, request.capacity().shape(), plan, backing, stream));
+            new StandardRegion(device, request.capacity(), plan, backing, stream));
       } catch (RuntimeException | Error failure) {
         backing.close();
         throw failure;

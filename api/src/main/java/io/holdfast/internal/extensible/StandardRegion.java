@@ -23,9 +23,12 @@ import io.holdfast.event.Activity;
 import io.holdfast.internal.Segment;
 import io.holdfast.internal.SegmentOwner;
 import io.holdfast.internal.core.CoreDevice;
+import io.holdfast.internal.event.Extent;
+import io.holdfast.internal.event.Geometries;
 import io.holdfast.internal.event.Journal;
 import io.holdfast.internal.tree.Standing;
 import io.holdfast.internal.tree.UseCount;
+import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import java.util.List;
 import java.util.Objects;
@@ -54,6 +57,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
   private final Backing backing;
   private final ChangeStream stream;
   private final ReservedExtent reserved;
+  private final Extent recorded;
   private final UseCount uses = new UseCount();
   private final Listeners listeners = new Listeners();
   private final List<Standing> exports = new CopyOnWriteArrayList<>();
@@ -71,13 +75,19 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
   private boolean closing;
 
   StandardRegion(
-      CoreDevice device, BlockShape shape, SegmentPlan plan, Backing backing, ChangeStream stream) {
+      CoreDevice device,
+      BlockLayout capacity,
+      SegmentPlan plan,
+      Backing backing,
+      ChangeStream stream) {
     super(
         "extensible region for %d blocks of %d bytes at 0x%x"
-            .formatted(plan.capacity(), shape.bytes(), backing.address(0)),
+            .formatted(plan.capacity(), capacity.shape().bytes(), backing.address(0)),
         device.standing());
     this.device = device;
-    this.shape = shape;
+    this.shape = capacity.shape();
+    this.recorded =
+        new Extent(Geometries.text(shape), plan.capacity(), Geometries.arrangement(capacity));
     this.plan = plan;
     this.backing = backing;
     this.stream = stream;
@@ -202,7 +212,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       if (before.state == State.SEALED) {
         throw sealedAlready(before, blocks);
       }
-      return told(Activity.COMMIT, () -> grow(State.COMMITTED, blocks));
+      return told(Activity.COMMIT, "", () -> grow(State.COMMITTED, blocks));
     } finally {
       changes.unlock();
     }
@@ -226,6 +236,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       }
       return told(
           Activity.COMMIT,
+          "",
           () ->
               exchange(
                   Kind.EXCHANGE,
@@ -251,6 +262,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       }
       return told(
           Activity.CONSOLIDATE,
+          contents.name(),
           () ->
               exchange(
                   Kind.EXCHANGE,
@@ -272,7 +284,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
     CommittedExtent extent;
     begin("sealing");
     try {
-      extent = told(Activity.SEAL, () -> sealed(finalBlocks, contents, lastUse));
+      extent = told(Activity.SEAL, contents.name(), () -> sealed(finalBlocks, contents, lastUse));
     } finally {
       changes.unlock();
     }
@@ -319,6 +331,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
         asleep = before.blocks;
         told(
             Activity.SLEEP,
+            "",
             () ->
                 exchange(
                     Kind.RELEASE,
@@ -341,7 +354,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
     try {
       Now before = now;
       if (before.state == State.RELEASED) {
-        told(Activity.WAKE, () -> wake(before));
+        told(Activity.WAKE, "", () -> wake(before));
       }
     } finally {
       changes.unlock();
@@ -355,8 +368,8 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
   }
 
   /** Counts a change, whatever becomes of it. */
-  private <T> T told(Activity activity, Supplier<T> change) {
-    Journal journal = device.backend().journal();
+  private <T> T told(Activity activity, String detail, Supplier<T> change) {
+    Journal journal = device.journal();
     Object begun = journal.begin(activity);
     long bytesBefore = now.extent.physicalBytes();
     long from = System.nanoTime();
@@ -365,10 +378,10 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       Now at = now;
       long bytes = activity == Activity.SLEEP ? bytesBefore : at.extent.physicalBytes();
       long nanos = System.nanoTime() - from;
-      journal.changed(activity, begun, name(), at.blocks, bytes, at.epoch(), nanos);
+      journal.changed(activity, begun, this, recorded, detail, at.blocks, bytes, at.epoch(), nanos);
       return result;
     } catch (RuntimeException | Error failure) {
-      journal.failed(activity, begun, name(), System.nanoTime() - from, failure);
+      journal.failed(activity, begun, this, System.nanoTime() - from, failure);
       throw failure;
     }
   }
@@ -514,6 +527,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       Now at = now;
       return told(
           Activity.EXPORT,
+          kind.name(),
           () ->
               device
                   .workers()
@@ -677,7 +691,7 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
         publish(State.CLOSED, 0, last);
       }
     } finally {
-      device.backend().journal().done(Activity.CLOSE, null, name(), 0, 0);
+      device.journal().done(Activity.CLOSE, null, this, 0, 0);
       closing = false;
       changes.unlock();
       finalExtent.completeExceptionally(

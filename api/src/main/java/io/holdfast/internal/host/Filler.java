@@ -137,7 +137,7 @@ final class Filler {
       file.ifPresent(TakenFile::close);
       List<String> notes = new ArrayList<>(making.notes());
       notes.addAll(stats.notes());
-      stats.notes().forEach(journal::fallback);
+      stats.notes().forEach(note -> journal.fallback(region, note));
       notes.addAll(wish.placement().notes());
       report(region, wish, pages, new Making(making.map(), stats.took(), stats.threads(), notes));
     }

@@ -1,6 +1,7 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.error.UnsupportedException;
+import io.holdfast.event.Activity;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.HostRequest.Touch;
@@ -33,6 +34,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** The standard page source: limits, mapping, placement, populate, receipt, in this order. */
 public final class StandardPageSource implements PageSource {
@@ -94,7 +96,13 @@ public final class StandardPageSource implements PageSource {
   }
 
   private StandardRegion begin(Wish wish, Optional<DirectoryHandle> directory) {
-    requireRoom(wish);
+    var _ =
+        counted(
+            wish,
+            () -> {
+              requireRoom(wish);
+              return wish;
+            });
     List<String> notes = new ArrayList<>(limits.warnings(wish));
     pinModels(wish.pageBytes(), notes);
     if (wish.backing() == Backing.DRIVER) {
@@ -102,7 +110,12 @@ public final class StandardPageSource implements PageSource {
     }
     long begun = kernel.nanoTime();
     Mapped mapped =
-        directory.isPresent() ? mapper.nameless(wish, directory.get()) : mapper.anonymous(wish);
+        counted(
+            wish,
+            () ->
+                directory.isPresent()
+                    ? mapper.nameless(wish, directory.get())
+                    : mapper.anonymous(wish));
     Duration took = Duration.ofNanos(kernel.nanoTime() - begun);
     notes.addAll(mapped.notes());
     RegionMemory memory = mapper.owned(mapped);
@@ -111,7 +124,7 @@ public final class StandardPageSource implements PageSource {
     StandardRegion region = region(mapped.wish(), memory, watermark, backend.standing());
     try {
       region.count(backend.journal(), took);
-      mapped.notes().forEach(backend.journal()::fallback);
+      mapped.notes().forEach(note -> backend.journal().fallback(region, note));
       if (lazily) {
         notes.add("pages come at first use; a shortage then kills the process");
         notes.addAll(mapped.wish().placement().notes());
@@ -133,6 +146,24 @@ public final class StandardPageSource implements PageSource {
       region.close();
     } catch (RuntimeException second) {
       failure.addSuppressed(second);
+    }
+  }
+
+  /** What refuses a mapping is a mapping that failed. */
+  private <T> T counted(Wish wish, Supplier<T> step) {
+    long begun = kernel.nanoTime();
+    try {
+      return step.get();
+    } catch (RuntimeException refused) {
+      backend
+          .journal()
+          .failed(
+              Activity.MAP,
+              null,
+              wish.mappedBytes() + " bytes on " + wish.request().pages().describe(),
+              kernel.nanoTime() - begun,
+              refused);
+      throw refused;
     }
   }
 

@@ -94,7 +94,13 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
   /** Counts it, from its mapping to its end. */
   final void count(Journal in, Duration mapping) {
     journal = in;
-    in.done(Activity.MAP, null, name(), mappedBytes(), mapping.toNanos());
+    in.mapped(
+        this,
+        logicalBytes(),
+        mappedBytes(),
+        pageBytes,
+        request.pages().getClass().getSimpleName(),
+        mapping.toNanos());
   }
 
   /** Lets it be populated by that; begins at once unless a close is under way. */
@@ -130,7 +136,7 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
     Journal in = journal;
     PlacementReceipt got = receipt;
     if (in != null && got != null) {
-      in.done(Activity.READY, null, name(), mappedBytes(), got.populate().toNanos());
+      in.done(Activity.READY, null, this, mappedBytes(), got.populate().toNanos());
     }
     settle(() -> ready.complete(null));
   }
@@ -397,13 +403,14 @@ class StandardRegion extends Standing implements HostRegion, PinnableMemory {
     }
     IllegalStateException closed = new IllegalStateException(name() + " is closed");
     Journal in = journal;
-    Object told = in == null ? null : in.begin(Activity.CLOSE);
+    Object told = in == null ? null : in.begin(Activity.UNMAP);
     long begun = System.nanoTime();
     try {
       workers.run(kept::release); // unmapping takes a second for each some 30 GiB of base pages
     } finally {
       if (in != null) {
-        in.done(Activity.CLOSE, told, name(), mappedBytes(), System.nanoTime() - begun);
+        in.done(Activity.UNMAP, told, this, mappedBytes(), System.nanoTime() - begun);
+        in.done(Activity.CLOSE, null, this, 0, 0);
       }
       progress.end(closed);
       ready.completeExceptionally(closed);

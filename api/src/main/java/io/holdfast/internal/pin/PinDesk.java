@@ -2,6 +2,7 @@ package io.holdfast.internal.pin;
 
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
+import io.holdfast.event.Activity;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.pin.PinException;
 import io.holdfast.pin.QuarantinedRange;
@@ -323,6 +324,7 @@ public final class PinDesk implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+    one.device.journal().done(Activity.RECOVER, null, "a range in quarantine", one.bytes, 0);
     one.kept.close();
   }
 

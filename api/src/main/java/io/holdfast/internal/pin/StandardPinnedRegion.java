@@ -110,7 +110,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     this.notes = notes;
     this.turns = turns;
     this.pacer = pacer;
-    this.journal = device.backend().journal();
+    this.journal = device.journal();
     this.createdNanos = kernel.nanoTime();
     this.views.add(new DeviceView(device, memory.backingPageBytes()));
     this.place = new Place(this);
@@ -353,7 +353,7 @@ final class StandardPinnedRegion implements PinnedMemory {
     if (!flatOut && nanos > 0) {
       Object told = journal.begin(Activity.PAUSE);
       kernel.pause(nanos);
-      journal.done(Activity.PAUSE, told, name(), 0, nanos);
+      journal.done(Activity.PAUSE, told, place, 0, nanos);
       desk.rested();
     }
   }
@@ -368,12 +368,13 @@ final class StandardPinnedRegion implements PinnedMemory {
       }
     } catch (DriverException answer) {
       ranFor(kernel.nanoTime() - begun);
-      journal.failed(Activity.REGISTER, told, name(), kernel.nanoTime() - begun, answer);
+      journal.failed(Activity.REGISTER, told, place, kernel.nanoTime() - begun, answer);
       return refused(range, from, answer);
     }
     long nanos = kernel.nanoTime() - begun;
     ranFor(nanos);
-    journal.done(Activity.REGISTER, told, name(), to - from, nanos);
+    journal.registered(
+        told, place, memory.offsetBytes(), from, to - from, memory.mappedBytes(), nanos);
     pacer.took(to - from, nanos);
     noteIfTooLong(from, to, nanos);
     Registration made = new Registration(range, from, nanos);
@@ -453,7 +454,7 @@ final class StandardPinnedRegion implements PinnedMemory {
   }
 
   private void note(String text) {
-    journal.fallback(text);
+    journal.fallback(place, text);
     lock.lock();
     try {
       notes.add(text);
@@ -534,13 +535,9 @@ final class StandardPinnedRegion implements PinnedMemory {
       lock.unlock();
     }
     if (how == Phase.DONE) {
-      journal.done(Activity.READY, null, name(), watermarkBytes, kernel.nanoTime() - createdNanos);
+      journal.done(Activity.READY, null, place, watermarkBytes, kernel.nanoTime() - createdNanos);
     }
     settle();
-  }
-
-  private String name() {
-    return place.name();
   }
 
   /** Tells those who wait, and gives back addresses that will not be pinned. */
@@ -677,8 +674,8 @@ final class StandardPinnedRegion implements PinnedMemory {
     } catch (RuntimeException failed) {
       DriverException answer = PinDesk.answer(device.backend().id(), "unregister", failed);
       desk.quarantine(device, one.range, memory.keepMapped(one.offset, one.bytes()), answer);
-      journal.done(Activity.QUARANTINE, null, name(), one.bytes(), 0);
-      journal.warn("a range stays pinned and mapped: " + answer.getMessage());
+      journal.done(Activity.QUARANTINE, null, place, one.bytes(), 0);
+      journal.warn(place, "a range stays pinned and mapped: " + answer.getMessage());
       return Optional.of(
           new PinException(
               PinException.Reason.STILL_PINNED,
@@ -691,7 +688,7 @@ final class StandardPinnedRegion implements PinnedMemory {
               answer));
     } finally {
       ranFor(kernel.nanoTime() - begun);
-      journal.done(Activity.UNREGISTER, told, name(), one.bytes(), kernel.nanoTime() - begun);
+      journal.done(Activity.UNREGISTER, told, place, one.bytes(), kernel.nanoTime() - begun);
       desk.count(claim, -one.bytes());
       registeredBytes.addAndGet(-one.bytes());
     }
@@ -717,7 +714,7 @@ final class StandardPinnedRegion implements PinnedMemory {
         turns.close();
       }
       subject.unpinned().run();
-      journal.done(Activity.CLOSE, null, name(), 0, 0);
+      journal.done(Activity.CLOSE, null, place, 0, 0);
       if (phaseNow() != Phase.FAILED) {
         RuntimeException why = failure();
         if (why != null) {

@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -22,9 +23,11 @@ import java.util.concurrent.locks.ReentrantLock;
 public abstract class Standing implements AutoCloseable {
   private static final ReentrantLock TREE = new ReentrantLock();
   private static final Condition CHANGED = TREE.newCondition();
+  private static final AtomicLong NUMBERS = new AtomicLong();
   private static long births;
 
   private final String name;
+  private final long number = NUMBERS.incrementAndGet();
   private final List<Standing> grounds;
   private final Set<Standing> above = new LinkedHashSet<>();
   private long birth; // guarded by the tree's lock
@@ -96,6 +99,24 @@ public abstract class Standing implements AutoCloseable {
    */
   public final String name() {
     return name;
+  }
+
+  /**
+   * What tells it from others of the same name.
+   *
+   * @return a positive number, unique in this process
+   */
+  public final long number() {
+    return number;
+  }
+
+  /**
+   * What it stands on first.
+   *
+   * @return that one's {@link #number}, 0 where it stands on nothing
+   */
+  public final long groundNumber() {
+    return grounds.isEmpty() ? 0 : grounds.getFirst().number;
   }
 
   /**
