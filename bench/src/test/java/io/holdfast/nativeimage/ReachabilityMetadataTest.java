@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -31,12 +32,13 @@ import org.junit.jupiter.params.provider.EnumSource;
  *
  * <p>{@code -Dholdfast.test.metadata=write} writes the files instead.
  */
+@Tag("full")
 @EnabledOnOs(value = OS.LINUX, disabledReason = "the calls are those of Linux")
 final class ReachabilityMetadataTest {
   private static final boolean WRITES =
       "write".equals(System.getProperty("holdfast.test.metadata"));
   private static final String REMEDY =
-      "write them anew: ./mvnw -pl bench -am test -Dtest=ReachabilityMetadataTest"
+      "write them anew: ./mvnw -Pfull -pl bench -am test -Dtest=ReachabilityMetadataTest"
           + " -Dholdfast.test.metadata=write";
 
   /** Is linked only where there is a JCuda, which has natives and metadata of its own. */
