@@ -381,7 +381,9 @@ public final class Journal {
     warn("#" + about.number(), what);
   }
 
-  /** Asks for the logger only when there is something to say: the first one costs a start dearly. */
+  /**
+   * Asks for the logger only when there is something to say: the first one costs a start dearly.
+   */
   private static void log(String line) {
     System.getLogger("io.holdfast").log(System.Logger.Level.WARNING, line);
   }
@@ -390,8 +392,7 @@ public final class Journal {
     String all = "backend " + backend + ": " + what;
     if (WARNED.size() >= MOST_WARNINGS) {
       if (!ENOUGH.getAndSet(true)) {
-        log(
-            MOST_WARNINGS + " warnings are enough: Backend.statistics() counts further fallbacks");
+        log(MOST_WARNINGS + " warnings are enough: Backend.statistics() counts further fallbacks");
       }
     } else if (WARNED.add(whose + " " + all.replaceAll("0x[0-9a-f]+|[0-9]+", "#"))) {
       log(all);
