@@ -158,6 +158,7 @@ final class DocumentsTest {
                 Set.of(
                     "README.md",
                     "docs/engine-guide.md",
+                    "docs/observability.md",
                     "docs/simulator.md",
                     "docs/vendor-guide.md")),
         seen.toString());

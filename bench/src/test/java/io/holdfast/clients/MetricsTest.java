@@ -341,7 +341,7 @@ final class MetricsTest {
   }
 
   @Test
-  void every_metric_is_in_the_documentation_and_its_examples_are_compiled() throws IOException {
+  void every_meter_and_every_event_is_in_the_documentation() throws IOException {
     String page = Files.readString(ROOT.resolve("docs/observability.md"));
     try (Backend backend = Backends.select("cpu-sim");
         HoldfastMetrics metrics = new HoldfastMetrics(backend)) {
@@ -360,20 +360,5 @@ final class MetricsTest {
           page.contains("`" + activity.eventName().replace("io.holdfast.", "") + "`"),
           activity.name());
     }
-    String source =
-        plain(
-            Files.readString(
-                ROOT.resolve("bench/src/test/java/io/holdfast/clients/Observing.java")));
-    Matcher block = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(page);
-    int blocks = 0;
-    while (block.find()) {
-      blocks++;
-      assertTrue(source.contains(plain(block.group(1))), "not compiled:\n" + block.group(1));
-    }
-    assertEquals(4, blocks, "examples in docs/observability.md");
-  }
-
-  private static String plain(String code) {
-    return code.replaceAll("\\s+", "");
   }
 }

@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.copy.BlockCopies;
+import io.holdfast.copy.CopyPath;
 import io.holdfast.error.DriverFault;
 import io.holdfast.event.Activity;
 import io.holdfast.event.Statistics;
+import io.holdfast.event.Statistics.Series;
 import io.holdfast.event.Statistics.Tally;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
@@ -22,6 +24,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -135,7 +139,7 @@ abstract class EventRules extends Rules {
             .sum();
     assertTrue(mapped > 0, "nothing was mapped");
     assertEquals(mapped, counted.of(Activity.MAP).bytes());
-    assertEquals(mapped, counted.of(Activity.CLOSE).bytes());
+    assertEquals(mapped, counted.of(Activity.UNMAP).bytes());
     assertEquals(0, counted.mappedBytes());
     assertEquals(2 * SHAPE.bytes(), counted.of(Activity.STORE).bytes());
     assertEquals(1, counted.of(Activity.STORE).count());
@@ -162,10 +166,19 @@ abstract class EventRules extends Rules {
       long failures = event.getString("failure") == null ? 0 : 1;
       sum =
           sum.plus(
-              activity(event),
-              new Tally(1, failures, event.getLong("bytes"), event.getLong("took")));
+              series(event), new Tally(1, failures, event.getLong("bytes"), event.getLong("took")));
     }
     assertEquals(counted, sum);
+  }
+
+  private static Series series(RecordedEvent event) {
+    int device = event.getInt("deviceOrdinal");
+    return new Series(
+        activity(event),
+        device < 0 ? OptionalInt.empty() : OptionalInt.of(device),
+        event.hasField("path")
+            ? Optional.of(CopyPath.valueOf(event.getString("path")))
+            : Optional.empty());
   }
 
   private static Activity activity(RecordedEvent event) {

@@ -3,6 +3,7 @@ package io.holdfast.conformance;
 import io.holdfast.Backend;
 import io.holdfast.event.Activity;
 import io.holdfast.event.Statistics;
+import io.holdfast.event.Statistics.Series;
 import io.holdfast.event.Statistics.Tally;
 import io.holdfast.host.HostMemory;
 import io.holdfast.pin.PinException;
@@ -10,7 +11,7 @@ import io.holdfast.pin.PinRequest;
 import io.holdfast.pin.PinnedRegion;
 import io.holdfast.pin.Pinner;
 import java.util.ArrayList;
-import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -40,7 +41,9 @@ final class EventMutants {
                 () -> {
                   AtomicLong fallbacks = new AtomicLong();
                   return told ->
-                      told.plus(Activity.FALLBACK, new Tally(fallbacks.getAndIncrement(), 0, 0, 0));
+                      told.plus(
+                          Series.of(Activity.FALLBACK),
+                          new Tally(fallbacks.getAndIncrement(), 0, 0, 0));
                 })));
     all.add(
         Mutant.backend(
@@ -79,14 +82,15 @@ final class EventMutants {
                 () -> {
                   AtomicLong stores = new AtomicLong();
                   return told ->
-                      told.plus(Activity.STORE, new Tally(stores.getAndIncrement(), 0, 0, 0));
+                      told.plus(
+                          Series.of(Activity.STORE), new Tally(stores.getAndIncrement(), 0, 0, 0));
                 })));
     return all;
   }
 
   private static Statistics each(Statistics told, UnaryOperator<Tally> other) {
-    Map<Activity, Tally> all = new EnumMap<>(Activity.class);
-    told.tallies().forEach((activity, tally) -> all.put(activity, other.apply(tally)));
+    Map<Series, Tally> all = new HashMap<>();
+    told.series().forEach((which, tally) -> all.put(which, other.apply(tally)));
     return new Statistics(all);
   }
 
