@@ -22,8 +22,12 @@ class TimeTest {
   void aLinkIsSharedByWhatGoesOneWayAndTakesItsTime() {
     DeviceSpec slow =
         new DeviceSpec(
-            "Simulated device", "5e100000-0000-4000-8000-000000000000", "", 1L << 30,
-            OptionalInt.empty(), 1L << 30);
+            "Simulated device",
+            "5e100000-0000-4000-8000-000000000000",
+            "",
+            1L << 30,
+            OptionalInt.empty(),
+            1L << 30);
     try (SimMachine machine =
             SimMachine.builder()
                 .devices(List.of(slow))
@@ -40,17 +44,14 @@ class TimeTest {
       engine.makeCurrent();
       long aMebibyte = 976_562; // nanoseconds at 1 GiB/s
 
-      assertEquals(
-          0, machine.calls().memcpyHtoDAsync(memory, host.address(), MIB, streams[0]));
+      assertEquals(0, machine.calls().memcpyHtoDAsync(memory, host.address(), MIB, streams[0]));
       assertEquals(aMebibyte, clock.nanoTime());
       assertEquals(
           0, machine.calls().memcpyHtoDAsync(memory + MIB, host.address(), MIB, streams[1]));
       assertEquals(2 * aMebibyte, clock.nanoTime());
-      assertEquals(
-          0, machine.calls().memcpyDtoHAsync(host.address(), memory, MIB / 2, streams[0]));
+      assertEquals(0, machine.calls().memcpyDtoHAsync(host.address(), memory, MIB / 2, streams[0]));
       assertEquals(2 * aMebibyte + aMebibyte / 2, clock.nanoTime());
-      assertEquals(
-          0, machine.calls().memcpyDtoDAsync(memory, memory + MIB, 0, streams[0]));
+      assertEquals(0, machine.calls().memcpyDtoDAsync(memory, memory + MIB, 0, streams[0]));
       assertEquals(2 * aMebibyte + aMebibyte / 2, clock.nanoTime());
       engine.makeNoneCurrent();
       engine.unregister(host);
@@ -59,8 +60,7 @@ class TimeTest {
 
   @Test
   void aDelayedCallTakesItsTimeAndIsDone() {
-    try (SimMachine machine =
-            SimMachine.builder().clock(clock).leaks(LeakPolicy.FAIL).build();
+    try (SimMachine machine = SimMachine.builder().clock(clock).leaks(LeakPolicy.FAIL).build();
         SimEngine engine = machine.engine(0)) {
       long event = engine.newEvent();
       machine.faults().add(FaultScript.parse("event-query every 5 delay 2ms"));
