@@ -271,7 +271,7 @@ final class PartMutants {
   }
 
   /** Views of an arena that outlives the pages. */
-  @SuppressWarnings({"restricted", "MustBeClosedChecker"}) // what stays open is the mutant's fault
+  @SuppressWarnings({"restricted", "MustBeClosedChecker"}) // it is closed late, or never: the fault
   private static UnaryOperator<PageSource> viewsUntil(ViewEnd end) {
     return standard ->
         Wrong.object(

@@ -27,7 +27,6 @@ abstract class NativeEngine implements Engine {
   private static final int NO_TIMING = 2; // CU_EVENT_DISABLE_TIMING, cuda.h; HIP's is the same
   private static final int GLOBAL = 0; // CU_STREAM_CAPTURE_MODE_GLOBAL, cuda.h; HIP's is the same
   private static final int NOT_READY = 600; // CUDA_ERROR_NOT_READY, cuda.h; HIP's is the same
-  private static final MethodHandle HOLD = hold();
 
   private final Arena arena = Arena.ofShared();
   private final List<Long> streams = new ArrayList<>();
@@ -75,21 +74,20 @@ abstract class NativeEngine implements Engine {
     eventDestroy = NativeFunction.of(library, names.eventDestroy, JAVA_LONG);
   }
 
-  private static MethodHandle hold() {
+  /** A function of one pointer, which it leaves alone, that runs something. */
+  private static MethodHandle function(Runnable body) {
     try {
-      return MethodHandles.lookup()
-          .findStatic(
-              NativeEngine.class,
-              "hold",
-              MethodType.methodType(void.class, CountDownLatch.class, MemorySegment.class));
+      MethodHandle run =
+          MethodHandles.publicLookup()
+              .findVirtual(Runnable.class, "run", MethodType.methodType(void.class));
+      return MethodHandles.dropArguments(run.bindTo(body), 0, MemorySegment.class);
     } catch (ReflectiveOperationException impossible) {
-      throw new LinkageError("a method of this class", impossible);
+      throw new LinkageError("a method of the JDK", impossible);
     }
   }
 
   /** Runs in the driver's own thread and keeps the stream busy; no driver call may be made here. */
-  @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // found by its name, called from C
-  private static void hold(CountDownLatch end, MemorySegment nothing) {
+  private static void hold(CountDownLatch end) {
     while (end.getCount() > 0) {
       try {
         end.await();
@@ -135,7 +133,7 @@ abstract class NativeEngine implements Engine {
     CountDownLatch end = new CountDownLatch(1);
     MemorySegment function =
         Linker.nativeLinker()
-            .upcallStub(HOLD.bindTo(end), FunctionDescriptor.ofVoid(ADDRESS), arena);
+            .upcallStub(function(() -> hold(end)), FunctionDescriptor.ofVoid(ADDRESS), arena);
     blocked.add(end);
     inside(() -> launchHostFunction.call(stream, function, MemorySegment.NULL));
     return end::countDown;
