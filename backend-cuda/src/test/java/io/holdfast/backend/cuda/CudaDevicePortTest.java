@@ -368,7 +368,8 @@ class CudaDevicePortTest {
     Transfer there = new Transfer(64, 512);
     var batch = port.batchCopies().orElseThrow();
 
-    for (Direction direction : Direction.values()) {
+    for (Direction direction :
+        List.of(Direction.HOST_TO_DEVICE, Direction.DEVICE_TO_DEVICE, Direction.DEVICE_TO_HOST)) {
       batch.copyBatch(there.table(direction), 0, 64, SourceReads.IN_STREAM_ORDER, there.stream);
     }
 
