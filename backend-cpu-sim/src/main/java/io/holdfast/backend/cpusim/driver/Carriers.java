@@ -22,6 +22,7 @@ final class Carriers {
   private ThreadState ofCarrier(Thread thread) {
     String description = thread.toString();
     String carrier = description.substring(description.lastIndexOf('@') + 1);
-    return carriers.computeIfAbsent(carrier, _ -> new ThreadState());
+    ThreadState known = carriers.get(carrier); // waits for nobody
+    return known != null ? known : carriers.computeIfAbsent(carrier, _ -> new ThreadState());
   }
 }

@@ -17,6 +17,9 @@ public final class Ledger {
   private static final int COLUMNS = 5;
   private static final Operation[] OPERATIONS = Operation.values();
 
+  /** Not a monitor: a virtual thread that waits for one moves to another carrier. */
+  private final DriverLock lock = new DriverLock();
+
   private final long[] counts = new long[OPERATIONS.length];
   private final long[] refusals = new long[OPERATIONS.length];
   private int bound = 1 << 14;
@@ -32,37 +35,47 @@ public final class Ledger {
    *
    * @param calls how many, at least one
    */
-  public synchronized void keep(int calls) {
+  public void keep(int calls) {
     if (calls < 1) {
       throw new IllegalArgumentException("a ledger keeps at least one call, not " + calls);
     }
-    bound = calls;
-    operations = new byte[Math.min(bound, 256)];
-    codes = new int[operations.length];
-    kept = new long[operations.length * COLUMNS];
-    written = 0;
+    lock.lock();
+    try {
+      bound = calls;
+      operations = new byte[Math.min(bound, 256)];
+      codes = new int[operations.length];
+      kept = new long[operations.length * COLUMNS];
+      written = 0;
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized void write(Operation operation, long first, long second, long third, int code) {
-    counts[operation.ordinal()]++;
-    if (code != Codes.SUCCESS && code != Codes.NOT_READY) {
-      refusals[operation.ordinal()]++;
+  void write(Operation operation, long first, long second, long third, int code) {
+    lock.lock();
+    try {
+      counts[operation.ordinal()]++;
+      if (code != Codes.SUCCESS && code != Codes.NOT_READY) {
+        refusals[operation.ordinal()]++;
+      }
+      if (written >= operations.length && operations.length < bound) {
+        int capacity = (int) Math.min(bound, operations.length * 2L);
+        operations = Arrays.copyOf(operations, capacity);
+        codes = Arrays.copyOf(codes, capacity);
+        kept = Arrays.copyOf(kept, capacity * COLUMNS);
+      }
+      int at = (int) (written % operations.length);
+      operations[at] = (byte) operation.ordinal();
+      codes[at] = code;
+      kept[at * COLUMNS] = written;
+      kept[at * COLUMNS + 1] = Thread.currentThread().threadId();
+      kept[at * COLUMNS + 2] = first;
+      kept[at * COLUMNS + 3] = second;
+      kept[at * COLUMNS + 4] = third;
+      written++;
+    } finally {
+      lock.unlock();
     }
-    if (written >= operations.length && operations.length < bound) {
-      int capacity = (int) Math.min(bound, operations.length * 2L);
-      operations = Arrays.copyOf(operations, capacity);
-      codes = Arrays.copyOf(codes, capacity);
-      kept = Arrays.copyOf(kept, capacity * COLUMNS);
-    }
-    int at = (int) (written % operations.length);
-    operations[at] = (byte) operation.ordinal();
-    codes[at] = code;
-    kept[at * COLUMNS] = written;
-    kept[at * COLUMNS + 1] = Thread.currentThread().threadId();
-    kept[at * COLUMNS + 2] = first;
-    kept[at * COLUMNS + 3] = second;
-    kept[at * COLUMNS + 4] = third;
-    written++;
   }
 
   /**
@@ -71,8 +84,13 @@ public final class Ledger {
    * @param operation which
    * @return calls, refused ones included
    */
-  public synchronized long count(Operation operation) {
-    return counts[operation.ordinal()];
+  public long count(Operation operation) {
+    lock.lock();
+    try {
+      return counts[operation.ordinal()];
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -81,8 +99,13 @@ public final class Ledger {
    * @param operation which
    * @return calls that answered neither 0 nor "not ready"
    */
-  public synchronized long refused(Operation operation) {
-    return refusals[operation.ordinal()];
+  public long refused(Operation operation) {
+    lock.lock();
+    try {
+      return refusals[operation.ordinal()];
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -90,8 +113,13 @@ public final class Ledger {
    *
    * @return a mark for {@link #since}
    */
-  public synchronized long mark() {
-    return written;
+  public long mark() {
+    lock.lock();
+    try {
+      return written;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -100,21 +128,26 @@ public final class Ledger {
    * @param mark from {@link #mark}
    * @return those that are still kept, oldest first
    */
-  public synchronized List<Call> since(long mark) {
-    List<Call> calls = new ArrayList<>();
-    for (long i = Math.max(mark, Math.max(0, written - operations.length)); i < written; i++) {
-      int at = (int) (i % operations.length);
-      calls.add(
-          new Call(
-              kept[at * COLUMNS],
-              OPERATIONS[operations[at]],
-              kept[at * COLUMNS + 1],
-              kept[at * COLUMNS + 2],
-              kept[at * COLUMNS + 3],
-              kept[at * COLUMNS + 4],
-              codes[at]));
+  public List<Call> since(long mark) {
+    lock.lock();
+    try {
+      List<Call> calls = new ArrayList<>();
+      for (long i = Math.max(mark, Math.max(0, written - operations.length)); i < written; i++) {
+        int at = (int) (i % operations.length);
+        calls.add(
+            new Call(
+                kept[at * COLUMNS],
+                OPERATIONS[operations[at]],
+                kept[at * COLUMNS + 1],
+                kept[at * COLUMNS + 2],
+                kept[at * COLUMNS + 3],
+                kept[at * COLUMNS + 4],
+                codes[at]));
+      }
+      return calls;
+    } finally {
+      lock.unlock();
     }
-    return calls;
   }
 
   /**
