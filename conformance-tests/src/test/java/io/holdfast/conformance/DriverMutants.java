@@ -304,7 +304,7 @@ final class DriverMutants {
                     })));
     all.add(
         driver(
-            "cannot be closed twice",
+            "has devices that cannot be closed twice",
             area,
             Set.of(Rule.PRT_05),
             _ -> {

@@ -127,7 +127,7 @@ final class PartMutants {
             viewsUntil(ViewEnd.NEVER)));
     all.add(
         Mutant.pages(
-            "cannot be closed twice",
+            "has regions that cannot be closed twice",
             area,
             Set.of(Rule.CLS_04),
             Mutant::plain,

@@ -175,7 +175,7 @@ class SharedRegionTest {
     SharingException late =
         assertThrows(
             SharingException.class,
-            () -> backend.pageSource().share(request(2, MIB).patience(Duration.ofMillis(50)), 1));
+            () -> backend.pageSource().share(request(2, MIB).patience(Duration.ofSeconds(1)), 1));
 
     assertEquals(Reason.TIMEOUT, late.reason());
     assertEquals(1, late.joined());

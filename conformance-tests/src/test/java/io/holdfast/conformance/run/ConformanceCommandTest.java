@@ -208,7 +208,7 @@ final class ConformanceCommandTest {
     Document strict = xml(Path.of(report));
     assertEquals("1", strict.getDocumentElement().getAttribute("failures"));
     String trace = strict.getElementsByTagName("failure").item(0).getTextContent();
-    assertTrue(trace.contains("\tat io.holdfast.conformance."), trace);
+    assertTrue(trace.contains("\tat io.holdfast.conformance"), trace);
     assertEquals("FAILED", report(Path.of(report)).path("rules").path("STR-09").asText());
   }
 
