@@ -12,9 +12,11 @@ import io.holdfast.device.ExtensibleRegion.Contents;
 import io.holdfast.device.ExtensibleRegion.State;
 import io.holdfast.device.ExtensibleRequest;
 import io.holdfast.device.HandleKind;
+import io.holdfast.device.RegionChange;
 import io.holdfast.device.Support;
 import io.holdfast.error.DriverFault;
 import io.holdfast.error.UnsupportedException;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -140,8 +142,11 @@ final class StandInTest {
       rig.port.hasVirtualMemory = false;
       ExtensibleRegion region = rig.reserve(PREFERRING.shareable(Demand.PREFER));
       region.seal(3, rig.now());
+      List<RegionChange> told = new ArrayList<>();
+      region.beforeChange(told::add);
 
       assertThrows(UnsupportedException.class, () -> region.releasePhysical(rig.now()));
+      assertEquals(List.of(), told, "of a change that is refused nobody is told");
       assertThrows(UnsupportedException.class, () -> region.export(HandleKind.POSIX_FD));
       assertThrows(
           UnsupportedException.class, () -> rig.reserve(PREFERRING.shareable(Demand.REQUIRE)));
