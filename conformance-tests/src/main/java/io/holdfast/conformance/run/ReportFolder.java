@@ -138,7 +138,7 @@ final class ReportFolder {
   /** Whoever reads meanwhile sees the old one or the new one. */
   private void put(String name, String content) {
     try {
-      Path next = Files.createTempFile(folder, name, ".new");
+      Path next = folder.resolve(name + "." + ProcessHandle.current().pid() + ".new");
       Files.writeString(next, content);
       Files.move(next, folder.resolve(name), StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException failed) {

@@ -66,6 +66,10 @@ final class ConformanceCommandTest {
     String page = Files.readString(report.resolve("report.html"));
     assertTrue(page.startsWith("<!doctype html>") && page.endsWith("</html>\n"));
     assertFalse(page.contains("http://") || page.contains("src="), "the page needs other files");
+    assertEquals(
+        Files.getPosixFilePermissions(report.resolve("results.jsonl")),
+        Files.getPosixFilePermissions(report.resolve("report.xml")),
+        "whoever may read the results may read the report");
     Document xml = xml(report);
     assertEquals("2", xml.getDocumentElement().getAttribute("tests"));
     assertEquals("0", xml.getDocumentElement().getAttribute("failures"));
