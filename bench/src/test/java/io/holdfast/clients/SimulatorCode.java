@@ -19,6 +19,7 @@ final class SimulatorCode {
             .map(share -> there.calls().receiveDescriptor(here.calls(), share.fileDescriptor()))
             .toList();
     ImportedRegion region = device.memory().importRegion(sent.received(received));
+    received.forEach(there.calls()::closeDescriptor);
     return region;
   }
 }
