@@ -189,6 +189,18 @@ public record Plan(List<Item> items) {
                 effort.seconds(PROCESS_SECONDS)));
       }
     }
+    if (target.full() && target.has("cc")) {
+      for (String how : List.of("absent", "off", "on")) {
+        items.add(
+            benchmark(
+                "recording/" + how,
+                "a batch of one block while recording is " + how,
+                "RecordingBenchmark." + how,
+                Map.of(),
+                effort,
+                effort.seconds(PROCESS_SECONDS)));
+      }
+    }
     if (target.cuda()) {
       for (String binding : target.has("jcuda") ? List.of("ffm", "jcuda") : List.of("ffm")) {
         items.add(
@@ -214,6 +226,15 @@ public record Plan(List<Item> items) {
               parameters(target),
               effort,
               effort.seconds(PROCESS_SECONDS)));
+      Effort once = new Effort(5, 0, 1, 1_000);
+      items.add(
+          benchmark(
+              "simulator/4tib",
+              "a simulated pool of 4 TiB opened, used at its ends and closed",
+              "SimulatorBenchmark.fourTebibytes",
+              parameters(target),
+              once,
+              once.seconds(PROCESS_SECONDS)));
     }
   }
 
