@@ -50,6 +50,20 @@ final class DriverLock {
     }
   }
 
+  /**
+   * The same for who waits outside driver calls: on a platform or virtual thread, until
+   * interrupted.
+   */
+  @SuppressWarnings("WaitNotInLoop") // every caller asks again what it waits for
+  void awaitChangeOrInterrupt() throws InterruptedException {
+    waiting++;
+    try {
+      changed.await();
+    } finally {
+      waiting--;
+    }
+  }
+
   void announce() {
     if (waiting > 0) {
       changed.signalAll();

@@ -15,13 +15,16 @@ import org.jspecify.annotations.Nullable;
  * effect, as with a real driver.
  */
 public final class Faults {
+  /** Not a monitor: calls of virtual threads pass here, and stay on their carriers. */
+  private final DriverLock lock = new DriverLock();
+
   private final SimClock clock;
   private final List<Armed> armed = new ArrayList<>();
   private final Set<String> hanging = new TreeSet<>();
   private final Set<String> released = new TreeSet<>();
   private volatile boolean any;
   private boolean closed;
-  private @Nullable IntConsumer lose;
+  private volatile @Nullable IntConsumer lose;
 
   Faults(SimClock clock) {
     this.clock = clock;
@@ -32,17 +35,27 @@ public final class Faults {
    *
    * @param script the rules
    */
-  public synchronized void add(FaultScript script) {
-    for (FaultScript.Rule rule : script.rules()) {
-      armed.add(new Armed(rule));
+  public void add(FaultScript script) {
+    lock.lock();
+    try {
+      for (FaultScript.Rule rule : script.rules()) {
+        armed.add(new Armed(rule));
+      }
+      any = !armed.isEmpty();
+    } finally {
+      lock.unlock();
     }
-    any = !armed.isEmpty();
   }
 
   /** Forgets all rules; calls that hang go on hanging until released. */
-  public synchronized void clear() {
-    armed.clear();
-    any = false;
+  public void clear() {
+    lock.lock();
+    try {
+      armed.clear();
+      any = false;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -50,9 +63,14 @@ public final class Faults {
    *
    * @param name the name in the rule
    */
-  public synchronized void release(String name) {
-    released.add(name);
-    notifyAll();
+  public void release(String name) {
+    lock.lock();
+    try {
+      released.add(name);
+      lock.announce();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -60,8 +78,13 @@ public final class Faults {
    *
    * @return the names, in order
    */
-  public synchronized Set<String> hanging() {
-    return new TreeSet<>(hanging);
+  public Set<String> hanging() {
+    lock.lock();
+    try {
+      return new TreeSet<>(hanging);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -70,9 +93,14 @@ public final class Faults {
    * @param name the name in the rule
    * @throws InterruptedException when the waiting thread is interrupted
    */
-  public synchronized void awaitHanging(String name) throws InterruptedException {
-    while (!hanging.contains(name)) {
-      wait();
+  public void awaitHanging(String name) throws InterruptedException {
+    lock.lock();
+    try {
+      while (!hanging.contains(name)) {
+        lock.awaitChangeOrInterrupt();
+      }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -81,12 +109,17 @@ public final class Faults {
    *
    * @return strikes of all rules that are armed
    */
-  public synchronized long strikes() {
-    return armed.stream().mapToLong(one -> one.strikes).sum();
+  public long strikes() {
+    lock.lock();
+    try {
+      return armed.stream().mapToLong(one -> one.strikes).sum();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** What a lost device means; set once by the driver. */
-  synchronized void onLose(IntConsumer action) {
+  void onLose(IntConsumer action) {
     lose = action;
   }
 
@@ -117,49 +150,53 @@ public final class Faults {
     };
   }
 
-  private synchronized Optional<FaultScript.Action> decide(Operation operation) {
-    for (Armed one : armed) {
-      if (one.rule.matches(operation)) {
-        one.seen++;
-        if (one.rule.strikesAt(one.seen)) {
-          one.strikes++;
-          return Optional.of(one.rule.action());
+  private Optional<FaultScript.Action> decide(Operation operation) {
+    lock.lock();
+    try {
+      for (Armed one : armed) {
+        if (one.rule.matches(operation)) {
+          one.seen++;
+          if (one.rule.strikesAt(one.seen)) {
+            one.strikes++;
+            return Optional.of(one.rule.action());
+          }
         }
       }
+      return Optional.empty();
+    } finally {
+      lock.unlock();
     }
-    return Optional.empty();
   }
 
-  private synchronized void hang(String name) {
-    hanging.add(name);
-    notifyAll();
-    boolean interrupted = false;
-    while (!released.contains(name) && !closed) {
-      try {
-        wait();
-      } catch (InterruptedException stubborn) {
-        interrupted = true; // a driver call does not end because a Java thread is interrupted
+  private void hang(String name) {
+    lock.lock();
+    try {
+      hanging.add(name);
+      lock.announce();
+      while (!released.contains(name) && !closed) {
+        lock.awaitChange(); // a driver call does not end because a Java thread is interrupted
       }
-    }
-    hanging.remove(name);
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+      hanging.remove(name);
+    } finally {
+      lock.unlock();
     }
   }
 
   private void loseDevice(int code) {
-    IntConsumer action;
-    synchronized (this) {
-      action = lose;
-    }
+    IntConsumer action = lose;
     if (action != null) {
       action.accept(code);
     }
   }
 
-  synchronized void close() {
-    closed = true;
-    notifyAll();
+  void close() {
+    lock.lock();
+    try {
+      closed = true;
+      lock.announce();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** A rule and how far it has counted. */

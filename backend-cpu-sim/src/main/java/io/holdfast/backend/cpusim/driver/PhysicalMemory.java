@@ -136,6 +136,9 @@ final class PhysicalMemory {
 
   /** The bytes themselves. */
   private static final class Chunks {
+    /** Not a monitor: calls of virtual threads copy here, and stay on their carriers. */
+    private final DriverLock lock = new DriverLock();
+
     private final long bytes;
     private final byte fresh;
     private final AtomicReferenceArray<@Nullable AtomicReferenceArray<@Nullable MemorySegment>>
@@ -154,15 +157,25 @@ final class PhysicalMemory {
       return (bytes + CHUNK_BYTES - 1) >>> CHUNK_SHIFT;
     }
 
-    synchronized void keep() {
-      drivers++;
+    void keep() {
+      lock.lock();
+      try {
+        drivers++;
+      } finally {
+        lock.unlock();
+      }
     }
 
-    synchronized void leave() {
-      drivers--;
-      if (drivers == 0 && arena != null) {
-        arena.close();
-        arena = null;
+    void leave() {
+      lock.lock();
+      try {
+        drivers--;
+        if (drivers == 0 && arena != null) {
+          arena.close();
+          arena = null;
+        }
+      } finally {
+        lock.unlock();
       }
     }
 
@@ -187,11 +200,20 @@ final class PhysicalMemory {
 
     MemorySegment at(long offset) {
       MemorySegment there = ifThere(offset);
-      return there != null ? there : make(offset >>> CHUNK_SHIFT);
+      if (there != null) {
+        return there;
+      }
+      lock.lock();
+      try {
+        return make(offset >>> CHUNK_SHIFT);
+      } finally {
+        lock.unlock();
+      }
     }
 
+    /** With the lock held. */
     @SuppressWarnings("MustBeClosedChecker") // closed by leave()
-    private synchronized MemorySegment make(long index) {
+    private MemorySegment make(long index) {
       if (drivers == 0) {
         throw new IllegalStateException("device memory was freed under a copy");
       }
