@@ -56,56 +56,21 @@ final class FacadeMutants {
             answers((_, name, _, behind) -> name.equals("version") ? "" : behind.go())));
   }
 
-  /** What becomes of a call of a backend. */
-  private interface BackendAnswer {
-    Object of(Backend backend, String method, Object[] arguments, Wrong.Behind behind)
-        throws Throwable;
-  }
-
-  private static UnaryOperator<Backend> answers(BackendAnswer answer) {
-    return backend ->
-        Wrong.object(
-            Backend.class,
-            backend,
-            (name, arguments, behind) -> answer.of(backend, name, arguments, behind));
-  }
-
-  /** What becomes of a call of an extensible region. */
-  private interface RegionAnswer {
-    Object of(ExtensibleRegion region, String method, Object[] arguments, Wrong.Behind behind)
-        throws Throwable;
+  private static UnaryOperator<Backend> answers(Wrong.AnswerOf<Backend> answer) {
+    return backend -> Wrong.object(Backend.class, backend, answer);
   }
 
   /** A backend whose devices have another memory. */
   private static UnaryOperator<Backend> memory(UnaryOperator<DeviceMemory> other) {
-    return answers(
-        (_, _, _, behind) -> {
-          Object made = behind.go();
-          return made instanceof Device device
-              ? Wrong.object(
-                  Device.class,
-                  device,
-                  (name, _, real) ->
-                      name.equals("memory") ? other.apply(device.memory()) : real.go())
-              : made;
-        });
+    return Wrong.making(
+        Backend.class,
+        Device.class,
+        (device, name, _, behind) ->
+            name.equals("memory") ? other.apply(device.memory()) : behind.go());
   }
 
-  private static UnaryOperator<Backend> extensible(RegionAnswer answer) {
-    return memory(
-        standard ->
-            Wrong.object(
-                DeviceMemory.class,
-                standard,
-                (_, _, behind) -> {
-                  Object made = behind.go();
-                  return made instanceof ExtensibleRegion region
-                      ? Wrong.object(
-                          ExtensibleRegion.class,
-                          region,
-                          (name, arguments, real) -> answer.of(region, name, arguments, real))
-                      : made;
-                }));
+  private static UnaryOperator<Backend> extensible(Wrong.AnswerOf<ExtensibleRegion> answer) {
+    return memory(Wrong.making(DeviceMemory.class, ExtensibleRegion.class, answer));
   }
 
   private static void regions(List<Mutant> all) {
@@ -199,22 +164,18 @@ final class FacadeMutants {
             area,
             Set.of(Rule.EXP_05),
             extensible(
-                (_, _, _, behind) -> {
-                  Object made = behind.go();
-                  return made instanceof ExportedRegion export
-                      ? Wrong.object(
-                          ExportedRegion.class,
-                          export,
-                          (name, _, real) -> {
-                            if (!name.equals("handles")) {
-                              return real.go();
-                            }
-                            List<ShareableHandle> many = new ArrayList<>(export.handles());
-                            many.add(many.getFirst());
-                            return many;
-                          })
-                      : made;
-                })));
+                (_, _, _, behind) ->
+                    Wrong.otherwise(
+                        ExportedRegion.class,
+                        behind.go(),
+                        (export, name, _, real) -> {
+                          if (!name.equals("handles")) {
+                            return real.go();
+                          }
+                          List<ShareableHandle> many = new ArrayList<>(export.handles());
+                          many.add(many.getFirst());
+                          return many;
+                        }))));
     all.add(
         Mutant.backend(
             "gives pages back under an export",

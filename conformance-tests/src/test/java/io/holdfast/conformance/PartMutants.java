@@ -58,17 +58,8 @@ final class PartMutants {
   }
 
   /** Regions that answer otherwise. */
-  private static UnaryOperator<PageSource> regions(Wrong.Answer answer) {
-    return standard ->
-        Wrong.object(
-            PageSource.class,
-            standard,
-            (name, _, behind) -> {
-              Object made = behind.go();
-              return made instanceof HostRegion region
-                  ? Wrong.object(HostRegion.class, region, answer)
-                  : made;
-            });
+  private static UnaryOperator<PageSource> regions(Wrong.AnswerOf<HostRegion> answer) {
+    return Wrong.making(PageSource.class, HostRegion.class, answer);
   }
 
   /** Requests that are changed before they are made. */
@@ -92,7 +83,7 @@ final class PartMutants {
             Set.of(Rule.MAP_01),
             Mutant::plain,
             regions(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   Object told = behind.go();
                   return name.equals("logicalBytes") && told instanceof Long bytes
                       ? (Object) ((bytes + 4095) / 4096 * 4096)
@@ -105,7 +96,7 @@ final class PartMutants {
             Set.of(Rule.MAP_01),
             Mutant::plain,
             regions(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   Object told = behind.go();
                   return name.equals("mappedBytes") && told instanceof Long bytes
                       ? (Object) (bytes + 4096)
@@ -156,23 +147,11 @@ final class PartMutants {
             area,
             Set.of(Rule.MAP_10),
             Mutant::plain,
-            standard ->
-                Wrong.object(
-                    PageSource.class,
-                    standard,
-                    (_, _, behind) -> {
-                      Object made = behind.go();
-                      return made instanceof HostRegion region
-                          ? Wrong.object(
-                              HostRegion.class,
-                              region,
-                              (name, arguments, real) ->
-                                  name.equals("slice")
-                                      ? region.slice(
-                                          (long) arguments[0] / 4096 * 4096, (long) arguments[1])
-                                      : real.go())
-                          : made;
-                    })));
+            regions(
+                (region, name, arguments, behind) ->
+                    name.equals("slice")
+                        ? region.slice((long) arguments[0] / 4096 * 4096, (long) arguments[1])
+                        : behind.go())));
     all.add(
         Mutant.pages(
             "places what should stay where it falls",
@@ -192,7 +171,7 @@ final class PartMutants {
             Set.of(Rule.CLS_02),
             Mutant::plain,
             regions(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   if (name.equals("hold")) {
                     return (Hold) () -> {};
                   }
@@ -347,17 +326,8 @@ final class PartMutants {
     return known.isEmpty() ? Set.of(0) : known;
   }
 
-  private static UnaryOperator<Pinner> pinned(Wrong.Answer answer) {
-    return standard ->
-        Wrong.object(
-            Pinner.class,
-            standard,
-            (name, _, behind) -> {
-              Object made = behind.go();
-              return made instanceof PinnedRegion region
-                  ? Wrong.object(PinnedRegion.class, region, answer)
-                  : made;
-            });
+  private static UnaryOperator<Pinner> pinned(Wrong.AnswerOf<PinnedRegion> answer) {
+    return Wrong.making(Pinner.class, PinnedRegion.class, answer);
   }
 
   private static UnaryOperator<Pinner> pinRequests(UnaryOperator<PinRequest> other) {
@@ -385,7 +355,7 @@ final class PartMutants {
             area,
             Set.of(Rule.REG_01, Rule.ACC_01),
             pinned(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   Object told = behind.go();
                   return name.equals("registeredBytes") && told instanceof Long bytes
                       ? (Object) Math.max(0, bytes - 4095)
@@ -396,22 +366,11 @@ final class PartMutants {
             "publishes blocks that are not pinned",
             area,
             Set.of(Rule.REG_14),
-            standard ->
-                Wrong.object(
-                    Pinner.class,
-                    standard,
-                    (_, _, behind) -> {
-                      Object made = behind.go();
-                      return made instanceof PinnedRegion region
-                          ? Wrong.object(
-                              PinnedRegion.class,
-                              region,
-                              (name, _, real) ->
-                                  name.equals("watermarkBytes")
-                                      ? (Object) region.memory().mappedBytes()
-                                      : real.go())
-                          : made;
-                    })));
+            pinned(
+                (region, name, _, behind) ->
+                    name.equals("watermarkBytes")
+                        ? (Object) region.memory().mappedBytes()
+                        : behind.go())));
     all.add(
         Mutant.pinner(
             "ignores the cap",
@@ -487,7 +446,7 @@ final class PartMutants {
             "cannot be paused",
             area,
             Set.of(Rule.REG_13),
-            pinned((name, _, behind) -> name.equals("pause") ? null : behind.go())));
+            pinned((_, name, _, behind) -> name.equals("pause") ? null : behind.go())));
     all.add(
         Mutant.pinner(
             "hides its quarantine",
@@ -501,35 +460,12 @@ final class PartMutants {
   }
 
   /** Routes that answer otherwise. */
-  private static UnaryOperator<CopyEngine> routes(RouteAnswer answer) {
-    return standard ->
-        Wrong.object(
-            CopyEngine.class,
-            standard,
-            (_, _, behind) -> {
-              Object made = behind.go();
-              return made instanceof CopyRoute route
-                  ? Wrong.object(
-                      CopyRoute.class,
-                      route,
-                      (name, arguments, real) -> answer.of(route, name, arguments, real))
-                  : made;
-            });
+  private static UnaryOperator<CopyEngine> routes(Wrong.AnswerOf<CopyRoute> answer) {
+    return Wrong.making(CopyEngine.class, CopyRoute.class, answer);
   }
 
-  private interface RouteAnswer {
-    Object of(CopyRoute route, String name, Object[] arguments, Wrong.Behind behind)
-        throws Throwable;
-  }
-
-  private static UnaryOperator<CopyEngine> completions(Wrong.Answer answer) {
-    return routes(
-        (_, _, _, behind) -> {
-          Object made = behind.go();
-          return made instanceof Completion completion
-              ? Wrong.object(Completion.class, completion, answer)
-              : made;
-        });
+  private static UnaryOperator<CopyEngine> completions(Wrong.AnswerOf<Completion> answer) {
+    return routes((_, _, _, behind) -> Wrong.otherwise(Completion.class, behind.go(), answer));
   }
 
   private static void engines(List<Mutant> all) {
@@ -559,7 +495,8 @@ final class PartMutants {
             "calls a copy done when it is submitted",
             area,
             Set.of(Rule.CPY_12),
-            completions((name, _, behind) -> name.equals("isDone") ? (Object) true : behind.go())));
+            completions(
+                (_, name, _, behind) -> name.equals("isDone") ? (Object) true : behind.go())));
     all.add(
         Mutant.copies(
             "waits for the device in the submission",
@@ -579,7 +516,7 @@ final class PartMutants {
             area,
             Set.of(Rule.CPY_08),
             completions(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   Object told = behind.go();
                   return told instanceof CopyReport report
                       ? new CopyReport(
@@ -654,7 +591,7 @@ final class PartMutants {
             area,
             Set.of(Rule.CPY_07, Rule.CPY_13),
             completions(
-                (_, _, behind) -> {
+                (_, _, _, behind) -> {
                   Object told = behind.go();
                   return told instanceof CopyReport report
                       ? new CopyReport(
@@ -697,7 +634,7 @@ final class PartMutants {
             area,
             Set.of(Rule.CPY_17),
             completions(
-                (name, _, behind) -> {
+                (_, name, _, behind) -> {
                   Object told = behind.go();
                   return told instanceof CopyReport report
                       ? new CopyReport(

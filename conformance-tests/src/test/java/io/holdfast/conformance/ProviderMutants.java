@@ -64,22 +64,14 @@ final class ProviderMutants {
     return all;
   }
 
-  private interface ProviderAnswer {
-    Object of(BackendProvider real, String method, Object[] arguments, Wrong.Behind behind)
-        throws Throwable;
-  }
-
-  private static Mutant provider(String name, String area, Set<Rule> rules, ProviderAnswer answer) {
+  private static Mutant provider(
+      String name, String area, Set<Rule> rules, Wrong.AnswerOf<BackendProvider> answer) {
     return new Mutant(
         name,
         area,
         rules,
         Mutant::plain,
         (_, tap) -> StandardBackend.interposing(tap, () -> Backends.select("cpu-sim")),
-        real ->
-            Wrong.object(
-                BackendProvider.class,
-                real,
-                (method, arguments, behind) -> answer.of(real, method, arguments, behind)));
+        real -> Wrong.object(BackendProvider.class, real, answer));
   }
 }

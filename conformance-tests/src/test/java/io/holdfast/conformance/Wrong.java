@@ -133,18 +133,11 @@ final class Wrong {
     return new Interposer() {
       @Override
       public AcceleratorDriver driver(AcceleratorDriver driver) {
-        return object(
-            AcceleratorDriver.class,
-            driver,
-            (name, arguments, through) -> {
-              Object answer = through.go();
-              return answer instanceof DevicePort port
-                  ? object(
-                      DevicePort.class,
-                      port,
-                      (method, _, behind) -> method.equals(part) ? Optional.empty() : behind.go())
-                  : answer;
-            });
+        return making(
+                AcceleratorDriver.class,
+                DevicePort.class,
+                (_, name, _, behind) -> name.equals(part) ? Optional.empty() : behind.go())
+            .apply(driver);
       }
     };
   }
@@ -162,6 +155,27 @@ final class Wrong {
   @SuppressWarnings("ReferenceEquality") // a proxy is equal to itself only
   private static boolean isSame(Object self, Object other) {
     return self == other;
+  }
+
+  /** The same for one who asks the thing itself, too. */
+  interface AnswerOf<T> {
+    Object of(T thing, String method, Object[] arguments, Behind behind) throws Throwable;
+  }
+
+  /** A thing that answers otherwise. */
+  static <T> T object(Class<T> type, T thing, AnswerOf<T> answer) {
+    return object(
+        type, thing, (name, arguments, behind) -> answer.of(thing, name, arguments, behind));
+  }
+
+  /** A thing that makes what answers otherwise: all of one type that its calls give. */
+  static <T, M> UnaryOperator<T> making(Class<T> type, Class<M> of, AnswerOf<M> answer) {
+    return standard -> object(type, standard, (_, _, behind) -> otherwise(of, behind.go(), answer));
+  }
+
+  /** The same thing where it is of another type. */
+  static <M> Object otherwise(Class<M> of, Object thing, AnswerOf<M> answer) {
+    return of.isInstance(thing) ? object(of, of.cast(thing), answer) : thing;
   }
 
   /** A thing that can be closed and nothing else. */
