@@ -28,6 +28,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -62,6 +63,29 @@ abstract class ThreadRules extends Rules {
     super(kit);
   }
 
+  /** Runs numbered work on that many virtual threads at once; what it threw. */
+  private static List<Throwable> onVirtualThreads(int threads, IntConsumer work) {
+    List<Throwable> failures = new CopyOnWriteArrayList<>();
+    List<Thread> all = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      int mine = i;
+      all.add(
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      work.accept(mine);
+                    } catch (Throwable failure) {
+                      failures.add(failure);
+                    }
+                  }));
+    }
+    for (Thread one : all) {
+      join(one);
+    }
+    return failures;
+  }
+
   @Test
   @Covers(Rule.THR_01)
   final void thr01_many_virtual_threads_copy_at_once() {
@@ -71,34 +95,21 @@ abstract class ThreadRules extends Rules {
     withPool(
         threads,
         2L * threads,
-        pool -> {
-          List<Thread> all = new ArrayList<>();
-          for (int i = 0; i < threads; i++) {
-            int mine = i;
-            all.add(
-                Thread.ofVirtual()
-                    .start(
-                        () -> {
-                          try {
-                            for (int round = 0; round < 5; round++) {
-                              write(pool, mine, 31L * mine + round);
-                              Completion there =
-                                  pool.load(BlockCopies.device(mine).host(mine), unordered());
-                              pool.store(
-                                      BlockCopies.device(mine).host(threads + mine), after(there))
-                                  .await();
-                              check(pool, threads + mine, 31L * mine + round);
-                            }
-                            done.incrementAndGet();
-                          } catch (Throwable failure) {
-                            failures.add(failure);
-                          }
-                        }));
-          }
-          for (Thread one : all) {
-            join(one);
-          }
-        });
+        pool ->
+            failures.addAll(
+                onVirtualThreads(
+                    threads,
+                    mine -> {
+                      for (int round = 0; round < 5; round++) {
+                        write(pool, mine, 31L * mine + round);
+                        Completion there =
+                            pool.load(BlockCopies.device(mine).host(mine), unordered());
+                        pool.store(BlockCopies.device(mine).host(threads + mine), after(there))
+                            .await();
+                        check(pool, threads + mine, 31L * mine + round);
+                      }
+                      done.incrementAndGet();
+                    })));
     assertEquals(List.of(), failures);
     assertEquals(threads, done.get());
   }
@@ -239,27 +250,16 @@ abstract class ThreadRules extends Rules {
           }
           Completion first = pool.load(BlockCopies.device(0).host(0), unordered());
           pool.store(BlockCopies.device(0).host(0), after(first)).await(); // classes are loaded
-          List<Thread> all = new ArrayList<>();
-          for (int i = 0; i < threads; i++) {
-            int mine = i;
-            all.add(
-                Thread.ofVirtual()
-                    .start(
-                        () -> {
-                          try {
-                            for (int round = 0; round < 10; round++) {
-                              Completion there =
-                                  pool.load(BlockCopies.device(mine).host(mine), unordered());
-                              pool.store(BlockCopies.device(mine).host(mine), after(there)).await();
-                            }
-                          } catch (Throwable failure) {
-                            failures.add(failure);
-                          }
-                        }));
-          }
-          for (Thread one : all) {
-            join(one);
-          }
+          failures.addAll(
+              onVirtualThreads(
+                  threads,
+                  mine -> {
+                    for (int round = 0; round < 10; round++) {
+                      Completion there =
+                          pool.load(BlockCopies.device(mine).host(mine), unordered());
+                      pool.store(BlockCopies.device(mine).host(mine), after(there)).await();
+                    }
+                  }));
           tap.untwist();
         });
     assertEquals(List.of(), failures);

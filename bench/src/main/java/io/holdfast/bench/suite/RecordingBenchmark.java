@@ -2,20 +2,10 @@ package io.holdfast.bench.suite;
 
 import static io.holdfast.device.Order.unordered;
 
-import io.holdfast.Backend;
-import io.holdfast.Backends;
-import io.holdfast.Device;
-import io.holdfast.bench.experiment.NativeTools;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
-import io.holdfast.copy.CopyOptions;
 import io.holdfast.copy.CopyPath;
-import io.holdfast.device.DeviceAllocation;
-import io.holdfast.device.DeviceBlocks;
-import io.holdfast.host.HostRequest;
-import io.holdfast.layout.BlockShape;
 import io.holdfast.pool.HostPool;
-import io.holdfast.pool.PoolOptions;
 import java.util.concurrent.TimeUnit;
 import jdk.jfr.Recording;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -46,8 +36,7 @@ import org.openjdk.jmh.annotations.Warmup;
     jvmArgsAppend = {"--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"})
 @State(Scope.Benchmark)
 public class RecordingBenchmark {
-  private Backend backend;
-  private DeviceAllocation memory;
+  private NoOpPool noOp;
   private HostPool pool;
   private BlockCopies copies;
   private Completion done;
@@ -58,18 +47,8 @@ public class RecordingBenchmark {
   /** A pool of one block on the driver that does nothing. */
   @Setup(Level.Trial)
   public void open() {
-    System.setProperty(
-        "holdfast.cuda.library", NativeTools.unpack().noopDriver().toAbsolutePath().toString());
-    BlockShape shape = BlockShape.of(1, 4096);
-    backend = Backends.select("cuda");
-    Device device = backend.open(0);
-    memory = device.memory().allocate(shape.bytes());
-    pool =
-        HostPool.open(
-            device,
-            DeviceBlocks.of(memory.segment(), shape.blockMajor(1)),
-            HostRequest.ofBytes(shape.bytes()),
-            PoolOptions.defaults().copy(CopyOptions.auto().path(CopyPath.LOOP)));
+    noOp = NoOpPool.open(1, CopyPath.LOOP);
+    pool = noOp.pool();
     copies = BlockCopies.device(0).host(0);
     done = pool.store(copies, unordered());
     done.await();
@@ -78,7 +57,7 @@ public class RecordingBenchmark {
   /** Everything goes. */
   @TearDown(Level.Trial)
   public void close() {
-    backend.close();
+    noOp.close();
   }
 
   private void batch() {

@@ -2,21 +2,11 @@ package io.holdfast.bench.suite;
 
 import static io.holdfast.device.Order.unordered;
 
-import io.holdfast.Backend;
-import io.holdfast.Backends;
-import io.holdfast.Device;
-import io.holdfast.bench.experiment.NativeTools;
 import io.holdfast.copy.BlockCopies;
 import io.holdfast.copy.Completion;
-import io.holdfast.copy.CopyOptions;
 import io.holdfast.copy.CopyPath;
 import io.holdfast.copy.CopyRoute.Direction;
-import io.holdfast.device.DeviceAllocation;
-import io.holdfast.device.DeviceBlocks;
-import io.holdfast.host.HostRequest;
-import io.holdfast.layout.BlockShape;
 import io.holdfast.pool.HostPool;
-import io.holdfast.pool.PoolOptions;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -58,8 +48,7 @@ public class SubmissionBenchmark {
   @Param({"STORE", "LOAD"})
   public Direction direction = Direction.STORE;
 
-  private Backend backend;
-  private DeviceAllocation memory;
+  private NoOpPool noOp;
   private HostPool pool;
   private BlockCopies copies;
   private Completion done;
@@ -70,18 +59,8 @@ public class SubmissionBenchmark {
   /** A pool on the driver that does nothing. */
   @Setup(Level.Trial)
   public void open() {
-    System.setProperty(
-        "holdfast.cuda.library", NativeTools.unpack().noopDriver().toAbsolutePath().toString());
-    BlockShape shape = BlockShape.of(1, 4096);
-    backend = Backends.select("cuda");
-    Device device = backend.open(0);
-    memory = device.memory().allocate(BLOCKS * shape.bytes());
-    pool =
-        HostPool.open(
-            device,
-            DeviceBlocks.of(memory.segment(), shape.blockMajor(BLOCKS)),
-            HostRequest.ofBytes(BLOCKS * shape.bytes()),
-            PoolOptions.defaults().copy(CopyOptions.auto().path(path)));
+    noOp = NoOpPool.open(BLOCKS, path);
+    pool = noOp.pool();
     copies = BlockCopies.withCapacity(BLOCKS);
     for (int block = 0; block < BLOCKS; block++) {
       copies.add(block, (block * STEP) % BLOCKS);
@@ -109,7 +88,7 @@ public class SubmissionBenchmark {
         throw new IllegalStateException("not what was to be measured: " + done.report());
       }
     } finally {
-      backend.close();
+      noOp.close();
     }
   }
 }
