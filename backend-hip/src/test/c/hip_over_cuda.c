@@ -78,6 +78,11 @@ enum { OK = 0, INVALID = 1, MEMORY = 2, BAD_KIND = 21, NO_DEVICE = 100, BAD_DEVI
   X(cuStreamWaitEvent, (void *, void *, u32)) \
   X(cuStreamGetCtx, (void *, void **)) \
   X(cuStreamIsCapturing, (void *, int *)) \
+  X(cuStreamBeginCapture_v2, (void *, int)) \
+  X(cuStreamEndCapture, (void *, void **)) \
+  X(cuGraphDestroy, (void *)) \
+  X(cuLaunchHostFunc, (void *, void (*)(void *), void *)) \
+  X(cuStreamAddCallback, (void *, void (*)(void *, int, void *), void *, u32)) \
   X(cuEventCreate, (void **, u32)) \
   X(cuEventDestroy_v2, (void *)) \
   X(cuEventRecord, (void *, void *)) \
@@ -552,6 +557,34 @@ int hipStreamGetDevice(void *stream, int *device) {
 int hipStreamIsCapturing(void *stream, int *status) {
   ENTER();
   return done(cuStreamIsCapturing(stream_below(stream), status));
+}
+
+int hipStreamBeginCapture(void *stream, int mode) {
+  ENTER();
+  return done(cuStreamBeginCapture_v2(stream_below(stream), mode));
+}
+
+int hipStreamEndCapture(void *stream, void **graph) {
+  ENTER();
+  return done(cuStreamEndCapture(stream_below(stream), graph));
+}
+
+int hipGraphDestroy(void *graph) {
+  ENTER();
+  return done(cuGraphDestroy(graph));
+}
+
+#if FROM(5, 3)
+int hipLaunchHostFunc(void *stream, void (*function)(void *), void *argument) {
+  ENTER();
+  return done(cuLaunchHostFunc(stream_below(stream), function, argument));
+}
+#endif
+
+int hipStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *argument, u32 flags) {
+  ENTER();
+  NEEDS(cuStreamAddCallback);
+  return done(cuStreamAddCallback(stream_below(stream), function, argument, flags));
 }
 
 int hipEventCreateWithFlags(void **event, u32 flags) {

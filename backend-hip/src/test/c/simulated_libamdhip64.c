@@ -84,6 +84,7 @@ EXPORT(int, hipStreamBeginCapture, (stream_t stream, int mode), W(stream), W(mod
 EXPORT(int, hipStreamEndCapture, (stream_t stream, void **graph), W(stream), W(graph))
 EXPORT(int, hipGraphDestroy, (void *graph), W(graph))
 EXPORT(int, hipLaunchHostFunc, (stream_t stream, void (*function)(void *), void *argument), W(stream), W(function), W(argument))
+EXPORT(int, hipStreamAddCallback, (stream_t stream, void (*function)(stream_t, int, void *), void *argument, u32 flags), W(stream), W(function), W(argument), W(flags))
 EXPORT(int, hipEventCreateWithFlags, (event_t *event, u32 flags), W(event), W(flags))
 EXPORT(int, hipEventDestroy, (event_t event), W(event))
 EXPORT(int, hipEventRecord, (event_t event, stream_t stream), W(event), W(stream))

@@ -441,6 +441,17 @@ final class HipExports {
             w.isNull(1)
                 ? INVALID_VALUE
                 : driver.launchHostFunc(w.int64(0), CMemory.function(w.int64(1), w.int64(2))));
+    put(
+        "hipStreamAddCallback",
+        w ->
+            w.isNull(1)
+                ? INVALID_VALUE
+                : zeroFlags(
+                    w.int32(3),
+                    () ->
+                        driver.launchHostFunc(
+                            w.int64(0),
+                            CMemory.callback(w.int64(1), w.int64(0), SUCCESS, w.int64(2)))));
   }
 
   private void events() {

@@ -20,7 +20,6 @@ public final class CudaEngine extends NativeEngine {
           "cuStreamBeginCapture_v2",
           "cuStreamEndCapture",
           "cuGraphDestroy",
-          "cuLaunchHostFunc",
           "cuEventCreate",
           "cuEventRecord",
           "cuEventDestroy_v2");
@@ -38,7 +37,7 @@ public final class CudaEngine extends NativeEngine {
    * @throws IllegalStateException where the driver refuses, or lacks a function
    */
   public CudaEngine(SymbolLookup libcuda, int device) {
-    super(libcuda, NAMES);
+    super(libcuda, NAMES, HostFunction.launched(libcuda, "cuLaunchHostFunc"));
     ctxGetCurrent = NativeFunction.making(libcuda, "cuCtxGetCurrent");
     ctxSetCurrent = NativeFunction.of(libcuda, "cuCtxSetCurrent", JAVA_LONG);
     ctxDestroy = NativeFunction.of(libcuda, "cuCtxDestroy_v2", JAVA_LONG);

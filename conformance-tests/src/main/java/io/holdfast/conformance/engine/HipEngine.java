@@ -22,7 +22,6 @@ public final class HipEngine extends NativeEngine {
           "hipStreamBeginCapture",
           "hipStreamEndCapture",
           "hipGraphDestroy",
-          "hipLaunchHostFunc",
           "hipEventCreateWithFlags",
           "hipEventRecord",
           "hipEventDestroy");
@@ -41,13 +40,19 @@ public final class HipEngine extends NativeEngine {
    * @throws IllegalStateException where the runtime refuses, or lacks a function
    */
   public HipEngine(SymbolLookup runtime, int device) {
-    super(runtime, NAMES);
+    super(runtime, NAMES, hostFunction(runtime));
     getDevice = NativeFunction.making(runtime, "hipGetDevice");
     setDevice = NativeFunction.of(runtime, "hipSetDevice", JAVA_INT);
     long devices = NativeFunction.making(runtime, "hipGetDeviceCount").make();
     this.device = device;
     this.other = device == 0 && devices > 1 ? 1 : 0;
     this.before = getDevice.make();
+  }
+
+  private static HostFunction hostFunction(SymbolLookup runtime) {
+    return runtime.find("hipLaunchHostFunc").isPresent()
+        ? HostFunction.launched(runtime, "hipLaunchHostFunc")
+        : HostFunction.calledBack(runtime, "hipStreamAddCallback");
   }
 
   @Override

@@ -6,13 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.holdfast.conformance.Engine;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -39,7 +34,7 @@ abstract class NativeEngine implements Engine {
   private final NativeFunction streamBeginCapture;
   private final NativeFunction streamEndCapture;
   private final NativeFunction graphDestroy;
-  private final NativeFunction launchHostFunction;
+  private final HostFunction hostFunction;
   private final NativeFunction eventCreate;
   private final NativeFunction eventRecord;
   private final NativeFunction eventDestroy;
@@ -54,12 +49,12 @@ abstract class NativeEngine implements Engine {
       String streamBeginCapture,
       String streamEndCapture,
       String graphDestroy,
-      String launchHostFunction,
       String eventCreate,
       String eventRecord,
       String eventDestroy) {}
 
-  NativeEngine(SymbolLookup library, Names names) {
+  NativeEngine(SymbolLookup library, Names names, HostFunction hostFunction) {
+    this.hostFunction = hostFunction;
     streamCreate = NativeFunction.making(library, names.streamCreate, JAVA_INT, JAVA_INT);
     streamQuery = NativeFunction.of(library, names.streamQuery, JAVA_LONG);
     streamSynchronize = NativeFunction.of(library, names.streamSynchronize, JAVA_LONG);
@@ -67,23 +62,9 @@ abstract class NativeEngine implements Engine {
     streamBeginCapture = NativeFunction.of(library, names.streamBeginCapture, JAVA_LONG, JAVA_INT);
     streamEndCapture = NativeFunction.of(library, names.streamEndCapture, JAVA_LONG, ADDRESS);
     graphDestroy = NativeFunction.of(library, names.graphDestroy, JAVA_LONG);
-    launchHostFunction =
-        NativeFunction.of(library, names.launchHostFunction, JAVA_LONG, ADDRESS, ADDRESS);
     eventCreate = NativeFunction.making(library, names.eventCreate, JAVA_INT);
     eventRecord = NativeFunction.of(library, names.eventRecord, JAVA_LONG, JAVA_LONG);
     eventDestroy = NativeFunction.of(library, names.eventDestroy, JAVA_LONG);
-  }
-
-  /** A function of one pointer, which it leaves alone, that runs something. */
-  private static MethodHandle function(Runnable body) {
-    try {
-      MethodHandle run =
-          MethodHandles.publicLookup()
-              .findVirtual(Runnable.class, "run", MethodType.methodType(void.class));
-      return MethodHandles.dropArguments(run.bindTo(body), 0, MemorySegment.class);
-    } catch (ReflectiveOperationException impossible) {
-      throw new LinkageError("a method of the JDK", impossible);
-    }
   }
 
   /** Runs in the driver's own thread and keeps the stream busy; no driver call may be made here. */
@@ -128,14 +109,10 @@ abstract class NativeEngine implements Engine {
   }
 
   @Override
-  @SuppressWarnings("restricted")
   public final Runnable block(long stream) {
     CountDownLatch end = new CountDownLatch(1);
-    MemorySegment function =
-        Linker.nativeLinker()
-            .upcallStub(function(() -> hold(end)), FunctionDescriptor.ofVoid(ADDRESS), arena);
     blocked.add(end);
-    inside(() -> launchHostFunction.call(stream, function, MemorySegment.NULL));
+    inside(() -> hostFunction.enqueue(stream, () -> hold(end), arena));
     return end::countDown;
   }
 

@@ -3,6 +3,7 @@ package io.holdfast.backend.cpusim.shim;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -106,12 +107,34 @@ public final class CMemory {
     };
   }
 
+  /**
+   * A function of the caller's that takes a stream, a code and a pointer, as stream callbacks do.
+   *
+   * @param function its address
+   * @param stream the handle that it is given
+   * @param status the code that it is given
+   * @param argument the pointer that it is given
+   * @return calls it once on the thread that runs it
+   */
+  public static Runnable callback(long function, long stream, int status, long argument) {
+    return () -> {
+      try {
+        CallBack.VOID_OF_STREAM.invokeExact(
+            MemorySegment.ofAddress(function), stream, status, argument);
+      } catch (Throwable bug) {
+        throw new AssertionError(bug);
+      }
+    };
+  }
+
   private static final class CallBack {
-    static final MethodHandle VOID_OF_POINTER = handle();
+    static final MethodHandle VOID_OF_POINTER = handle(ValueLayout.JAVA_LONG);
+    static final MethodHandle VOID_OF_STREAM =
+        handle(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG);
 
     @SuppressWarnings("restricted")
-    private static MethodHandle handle() {
-      return Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
+    private static MethodHandle handle(MemoryLayout... arguments) {
+      return Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid(arguments));
     }
   }
 }
