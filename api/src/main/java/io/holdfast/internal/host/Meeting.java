@@ -284,8 +284,10 @@ final class Meeting implements AutoCloseable {
     if (Reaper.removeIfStale(kernel, controlFolder, name, file)) {
       return false;
     }
-    // Before its space is taken a touch of it could be a bus error.
-    if (kernel.facts(file).allocatedBytes() < kernel.basePageBytes()) {
+    // Before its space is taken a touch of it could be a bus error; tmpfs takes the space first,
+    // and a touch behind the end is one, too, until the length is there.
+    FileFacts facts = kernel.facts(file);
+    if (Math.min(facts.allocatedBytes(), facts.bytes()) < kernel.basePageBytes()) {
       return false;
     }
     ControlPage words = ControlPage.of(kernel, file);

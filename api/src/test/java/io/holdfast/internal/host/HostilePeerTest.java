@@ -142,6 +142,37 @@ final class HostilePeerTest {
     }
   }
 
+  /** What tmpfs shows for an instant while it takes a file's space. */
+  @Test
+  void a_page_whose_space_is_taken_but_whose_length_is_not_there_is_not_touched() throws Exception {
+    DirectoryHandle in = kernel.openDirectory(tmpfs.point());
+    String name = SharedNames.control("prey");
+    FileHandle control = kernel.open(in, name, OpenMode.CREATE_NEW);
+    try {
+      assertTrue(kernel.tryLock(control, LockMode.SHARED));
+      Process without =
+          new ProcessBuilder(
+                  "fallocate",
+                  "--keep-size",
+                  "--length",
+                  Long.toString(kernel.basePageBytes()),
+                  tmpfs.point().resolve(name).toString())
+              .inheritIO()
+              .start();
+      assertEquals(0, without.waitFor());
+      assertEquals(kernel.basePageBytes(), kernel.facts(control).allocatedBytes());
+      assertEquals(0, kernel.facts(control).bytes());
+      SharingException refused =
+          assertThrows(
+              SharingException.class, () -> backend.pageSource().share(request(), 1).close());
+      assertEquals(Reason.TIMEOUT, refused.reason());
+    } finally {
+      kernel.unlink(in, name);
+      kernel.close(control);
+      kernel.close(in);
+    }
+  }
+
   @Test
   void whatever_the_words_are_joining_ends_with_a_typed_error() {
     for (long seed = 0; seed < 40; seed++) {

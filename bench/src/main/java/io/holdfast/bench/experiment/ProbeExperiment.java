@@ -9,6 +9,8 @@ import io.holdfast.host.PageKind;
 import io.holdfast.pin.PinPacing;
 import io.holdfast.pin.PinRequest;
 import io.holdfast.pin.PinnedRegion;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -20,7 +22,8 @@ import org.HdrHistogram.Histogram;
 /**
  * What pinning and releasing populated memory in the background does to another thread's driver
  * calls, by an open-loop probe at 2 kHz: with the default budget, flat out in small chunks, flat
- * out in slices, and nothing at all as the control.
+ * out in slices, and nothing at all as the control; and with any other budgets and pauses that are
+ * named, as {@code -P also=300/180,400/140} in microseconds.
  */
 final class ProbeExperiment implements Experiment {
   private static final long PERIOD_NANOS = 500_000;
@@ -105,14 +108,18 @@ final class ProbeExperiment implements Experiment {
   }
 
   private static void onPages(Workbench bench, Probe probe, HostRegion region, PageKind pages) {
-    List<Way> ways =
-        List.of(
-            new Way("paced", PinRequest.strict(), false),
-            new Way(
-                "chunked",
-                PinRequest.strict().sliceBytes(64L << 20).pacing(PinPacing.flatOut()),
-                true),
-            new Way("unpaced", PinRequest.strict().pacing(PinPacing.flatOut()), true));
+    List<Way> ways = new ArrayList<>();
+    ways.add(new Way("paced", PinRequest.strict(), false));
+    bench
+        .settings()
+        .list("also")
+        .forEach(also -> ways.add(new Way(also, PinRequest.strict().pacing(pacing(also)), false)));
+    ways.add(
+        new Way(
+            "chunked",
+            PinRequest.strict().sliceBytes(64L << 20).pacing(PinPacing.flatOut()),
+            true));
+    ways.add(new Way("unpaced", PinRequest.strict().pacing(PinPacing.flatOut()), true));
     Latencies idle = new Latencies();
     for (int round = 0; round < bench.settings().rounds(); round++) {
       bench.note("probe, round " + (round + 1) + " of " + bench.settings().rounds());
@@ -154,6 +161,19 @@ final class ProbeExperiment implements Experiment {
         "paced release against unpaced",
         paced.releaseSeconds.median() / unpaced.releaseSeconds.median(),
         2.2);
+  }
+
+  /** Budget and pause in microseconds, with a slash between. */
+  private static PinPacing pacing(String text) {
+    String[] parts = text.split("/", -1);
+    if (parts.length != 2) {
+      throw new RefusedException("also: BUDGET/PAUSE in microseconds, not " + text);
+    }
+    return PinPacing.polite(micros(parts[0])).between(micros(parts[1]));
+  }
+
+  private static Duration micros(String text) {
+    return Duration.of(Long.parseLong(text), ChronoUnit.MICROS);
   }
 
   private static double p99(Way way, String phase) {

@@ -65,6 +65,12 @@ record Settings(
     return ByteCount.parse(value).bytes();
   }
 
+  /** A further setting that is a list of words; none unless it is given. */
+  List<String> list(String key) {
+    String value = more.get(key);
+    return value == null ? List.of() : List.of(value.split(","));
+  }
+
   /** A further setting that is a list of sizes. */
   List<Long> sizes(String key, Long... otherwise) {
     String value = more.get(key);
