@@ -150,7 +150,7 @@ abstract class ProcessRules extends Rules {
                 () -> {
                   SharedRequest different =
                       SharedRequest.named(name, 2, HostRequest.ofBytes(512 << 10))
-                          .patience(Duration.ofSeconds(5));
+                          .patience(Duration.ofSeconds(2));
                   try {
                     backend.pageSource().share(different, 1).close();
                   } catch (Throwable refused) {
@@ -158,7 +158,7 @@ abstract class ProcessRules extends Rules {
                   }
                 });
     try {
-      backend.pageSource().share(request(name, 2).patience(Duration.ofSeconds(5)), 0).close();
+      backend.pageSource().share(request(name, 2).patience(Duration.ofSeconds(2)), 0).close();
     } catch (SharingException refused) {
       told.add(refused);
     }

@@ -273,7 +273,7 @@ class RegionTest {
           backend
               .pageSource()
               .mapInBackground(
-                  HostRequest.ofBytes(2 * MIB)
+                  HostRequest.ofBytes(64 << 10)
                       .numa(NumaPolicy.bind(0))
                       .limits(HostRequest.Limits.ADVISE)));
     }
