@@ -14,6 +14,7 @@ import io.holdfast.bench.run.PoolCheck;
 import io.holdfast.bench.run.RunFolder;
 import io.holdfast.bench.run.Target;
 import io.holdfast.bench.run.Target.Scale;
+import io.holdfast.bench.tool.BackendOption;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
@@ -86,6 +87,7 @@ final class BenchCommand implements Callable<Integer> {
   @Option(
       names = "--backend",
       paramLabel = "ID",
+      converter = BackendOption.class,
       description = "Backend; default: hardware if any is usable, else the simulator.")
   private @Nullable String backend;
 

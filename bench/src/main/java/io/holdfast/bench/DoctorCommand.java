@@ -13,6 +13,7 @@ import io.holdfast.bench.doctor.Diagnosis.Measure;
 import io.holdfast.bench.doctor.Need;
 import io.holdfast.bench.doctor.Redaction;
 import io.holdfast.bench.doctor.TextReport;
+import io.holdfast.bench.tool.BackendOption;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
@@ -77,6 +78,7 @@ final class DoctorCommand implements Callable<Integer> {
   @Option(
       names = "--backend",
       paramLabel = "ID",
+      converter = BackendOption.class,
       description =
           "Backend; default: hardware if any is usable, else the simulator over this host's"
               + " memory.")
@@ -163,6 +165,9 @@ final class DoctorCommand implements Callable<Integer> {
       if (!Files.isDirectory(root)) {
         throw usage("--root " + root + " is no directory");
       }
+      if (!Files.isDirectory(root.resolve("proc")) || !Files.isDirectory(root.resolve("sys"))) {
+        throw usage("--root " + root + ": there is no proc/ and sys/ below it");
+      }
       return CopiedHost.at(root);
     }
     return Backends.select(backend == null ? Selection.allowSimulated() : Selection.of(backend));
@@ -178,7 +183,9 @@ final class DoctorCommand implements Callable<Integer> {
       console.result(Console.json().valueToTree(differences));
     } else {
       differences.forEach(console.out()::println);
-      console.out().println(differences.size() + " differences");
+      console
+          .out()
+          .println(differences.size() + (differences.size() == 1 ? " difference" : " differences"));
       console.out().flush();
     }
     return differences.isEmpty() ? ExitCode.OK : ExitCode.FAILED;

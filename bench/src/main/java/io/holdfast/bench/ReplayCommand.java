@@ -2,6 +2,7 @@ package io.holdfast.bench;
 
 import io.holdfast.bench.replay.Comparison;
 import io.holdfast.bench.replay.Replay;
+import io.holdfast.bench.tool.BackendOption;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import java.nio.file.Path;
@@ -33,6 +34,7 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--backend",
       paramLabel = "ID",
+      converter = BackendOption.class,
       description =
           "cpu-sim or cpu-sim:PROFILE; default: as recorded if that was simulated, else"
               + " cpu-sim:h200.")

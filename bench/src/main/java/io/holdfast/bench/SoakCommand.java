@@ -4,6 +4,7 @@ import io.holdfast.bench.soak.RankProcesses;
 import io.holdfast.bench.soak.SoakOptions;
 import io.holdfast.bench.soak.SoakResult;
 import io.holdfast.bench.soak.SoakRun;
+import io.holdfast.bench.tool.BackendOption;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
@@ -45,6 +46,7 @@ final class SoakCommand implements Callable<Integer> {
   @Option(
       names = "--backend",
       paramLabel = "ID",
+      converter = BackendOption.class,
       description = "Backend; default: hardware if any is usable, else the simulator.")
   private @Nullable String backend;
 

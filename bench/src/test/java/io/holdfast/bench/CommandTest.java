@@ -249,6 +249,29 @@ final class CommandTest {
             .code());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"soak", "doctor", "bench", "replay pom.xml", "experiment start"})
+  void a_blank_backend_is_one_clear_line_and_2(String command) {
+    List<String> line = new ArrayList<>(List.of(command.split(" ", -1)));
+    line.addAll(List.of("--backend", ""));
+
+    Run run = run(line.toArray(String[]::new));
+
+    assertEquals(ExitCode.USAGE, run.code(), run.err());
+    assertTrue(run.err().contains("must not be blank"), run.err());
+    assertFalse(run.err().contains("\tat "), run.err());
+  }
+
+  @Test
+  void a_simulated_host_has_simulated_pages() {
+    String[] small = {"--bytes=1MiB", "--seconds=0", "--json"};
+    String none = run("soak", "--backend=cpu-sim", small[0], small[1], small[2]).err();
+    String whole = run("soak", "--backend=cpu-sim:h200", small[0], small[1], small[2]).err();
+
+    assertTrue(none.contains("host pages are real where this is Linux"), none);
+    assertTrue(whole.contains("so are the host and its pages"), whole);
+  }
+
   @Test
   void soak_names_an_unknown_backend_and_ends_with_1() {
     Run run = run("soak", "--backend", "abacus");

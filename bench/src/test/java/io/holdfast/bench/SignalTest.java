@@ -3,18 +3,24 @@ package io.holdfast.bench;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.bench.tool.Console;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -42,6 +48,59 @@ final class SignalTest {
     } finally {
       soak.destroyForcibly();
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"INT, 130, 1", "TERM, 143, 1", "INT, 130, 2"})
+  void a_signal_while_a_pool_is_populated_ends_it_before_it_is_ready(
+      String signal, int code, int ranks) throws Exception {
+    assumeTrue(kibibytes("/proc/meminfo", "MemAvailable") > (6L << 20), "needs 6 GiB of memory");
+    Process soak = soak("--seconds=600", "--bytes=" + 4 / ranks + "GiB", "--ranks=" + ranks);
+    try {
+      CompletableFuture<String> err = CompletableFuture.supplyAsync(() -> text(soak.errorReader()));
+      CompletableFuture<String> out = CompletableFuture.supplyAsync(() -> text(soak.inputReader()));
+      awaitPopulating(soak, ranks);
+      List<ProcessHandle> children = soak.descendants().toList();
+      signal(soak.pid(), signal);
+      assertTrue(soak.waitFor(60, TimeUnit.SECONDS), "soak did not end after SIG" + signal);
+
+      assertEquals(code, soak.exitValue(), () -> out.join() + err.join());
+      assertFalse((out.join() + err.join()).contains("ready after"), () -> out.join() + err.join());
+      assertTrue(err.join().contains("stopped before the pool was complete"), err::join);
+      assertFalse(err.join().contains("\tat "), err::join);
+      children.forEach(child -> assertFalse(child.isAlive(), "a rank is left behind"));
+    } finally {
+      soak.descendants().forEach(ProcessHandle::destroyForcibly);
+      soak.destroyForcibly();
+    }
+  }
+
+  /** Until every rank has some of its pool, far from all. */
+  private static void awaitPopulating(Process soak, int ranks) throws Exception {
+    long populating = 0;
+    while (populating < ranks && soak.isAlive()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+      populating =
+          (ranks == 1 ? Stream.of(soak.toHandle()) : soak.descendants())
+              .filter(one -> kibibytes("/proc/" + one.pid() + "/status", "VmRSS") > 256 << 10)
+              .count();
+    }
+  }
+
+  private static long kibibytes(String file, String field) {
+    try (Stream<String> lines = Files.lines(Path.of(file))) {
+      return lines
+          .filter(line -> line.startsWith(field + ":"))
+          .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")))
+          .findFirst()
+          .orElse(0);
+    } catch (IOException | UncheckedIOException _) { // it has ended
+      return 0;
+    }
+  }
+
+  private static String text(BufferedReader reader) {
+    return reader.lines().collect(Collectors.joining("\n"));
   }
 
   @Test

@@ -12,12 +12,30 @@ public final class Comparison {
   private static final List<String> NAMES =
       List.of("node", "name", "ordinal", "pageBytes", "point", "about");
 
+  // What changes on a host that nobody has changed, and what is told or counted from it.
+  private static final Set<String> MOMENTARY =
+      Set.of(
+          "freeBytes",
+          "cacheBytes",
+          "free",
+          "reserved",
+          "surplus",
+          "used",
+          "ranksThatFit",
+          "available",
+          "missing",
+          "verdict.summary",
+          "verdict.start",
+          "findings[about pool]",
+          "remedies",
+          "reservations");
+
   private final List<String> differences = new ArrayList<>();
 
   private Comparison() {}
 
   /**
-   * Compares two diagnoses, their measured speeds left out.
+   * Compares two diagnoses, measured speeds and momentary counters left out.
    *
    * @param before one
    * @param after the other
@@ -30,7 +48,7 @@ public final class Comparison {
   }
 
   private void compare(String where, JsonNode before, JsonNode after) {
-    if (where.equals("verdict.start") || before.equals(after)) {
+    if (isMomentary(where) || before.equals(after)) {
       return;
     }
     if (before.isObject() && after.isObject()) {
@@ -45,6 +63,10 @@ public final class Comparison {
     } else {
       differences.add(where + ": " + text(before) + " -> " + text(after));
     }
+  }
+
+  private static boolean isMomentary(String where) {
+    return MOMENTARY.contains(where) || MOMENTARY.contains(where.replaceFirst("^.*\\.", ""));
   }
 
   private void elements(String where, JsonNode before, JsonNode after) {

@@ -282,6 +282,7 @@ public record Diagnosis(
               .registerBytesPerSecond()
               .ifPresent(speed -> start.put("registerBytesPerSecond", Math.round(speed)));
           judgement
+              .filter(Judgement::feasible)
               .map(found -> measured.startSeconds(found.totalBytes()))
               .ifPresent(
                   seconds ->

@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -21,6 +23,7 @@ import java.util.stream.Collectors;
  * A need against a host, by the same check that a page source makes before it maps.
  *
  * @param feasible whether nothing binds
+ * @param beyondMemory whether it is more than there is in all, so that no command helps
  * @param summary one sentence
  * @param totalBytes all ranks' mapped bytes
  * @param places each place that ranks share
@@ -29,6 +32,7 @@ import java.util.stream.Collectors;
  */
 record Judgement(
     boolean feasible,
+    boolean beyondMemory,
     String summary,
     long totalBytes,
     List<Place> places,
@@ -74,13 +78,17 @@ record Judgement(
     if (places.size() > 1 && refusals.isEmpty()) {
       check(need, source, NumaPolicy.inherit(), total, limits, refusals);
     }
-    boolean feasible = limits.isEmpty() && refusals.isEmpty();
+    List<Limit> beyond = beyond(need, survey, places, total);
+    List<Limit> all = new ArrayList<>(beyond);
+    all.addAll(limits.values());
+    boolean feasible = all.isEmpty() && refusals.isEmpty();
     return new Judgement(
         feasible,
-        summary(need, total, limits, refusals),
+        !beyond.isEmpty(),
+        summary(need, total, all, refusals),
         total,
         places,
-        List.copyOf(limits.values()),
+        List.copyOf(all),
         List.copyOf(refusals.values()));
   }
 
@@ -109,8 +117,56 @@ record Judgement(
     }
   }
 
+  /** What no command can give: more than all memory, of the host or of the nodes of a place. */
+  private static List<Limit> beyond(
+      Need need, HostSurvey survey, List<Place> places, long totalBytes) {
+    List<Limit> beyond = new ArrayList<>();
+    overAll(need, survey, survey.allowedNodes(), totalBytes, "this host").ifPresent(beyond::add);
+    for (Place place : places) {
+      if (beyond.isEmpty() && !place.nodes().isEmpty()) {
+        String where = "nodes " + place.nodes().stream().sorted().toList();
+        overAll(need, survey, place.nodes(), place.neededBytes(), where).ifPresent(beyond::add);
+      }
+    }
+    return beyond;
+  }
+
+  private static Optional<Limit> overAll(
+      Need need, HostSurvey survey, Set<Integer> nodes, long neededBytes, String where) {
+    long page = pageBytes(need.pages(), survey);
+    long all = 0;
+    long elsewhere = 0; // in other pools, or in use of this one
+    for (HostSurvey.Node node : survey.nodes()) {
+      if (nodes.contains(node.number())) {
+        all += node.totalBytes();
+        for (HostSurvey.NodePool pool : node.pools()) {
+          boolean own = pool.pageBytes() == page;
+          elsewhere += pool.pageBytes() * (own ? pool.total() - pool.free() : pool.total());
+        }
+      }
+    }
+    long left = Math.max(0, all - elsewhere);
+    if (all == 0 || neededBytes <= left) {
+      return Optional.empty();
+    }
+    String taken =
+        elsewhere == 0
+            ? ""
+            : ", " + ByteCount.describe(elsewhere) + " of it in other HugeTLB pages or in use";
+    return Optional.of(
+        new Limit(
+            "all memory of " + where + " (" + ByteCount.describe(all) + taken + ")",
+            OptionalInt.empty(),
+            page,
+            Math.ceilDiv(neededBytes, page),
+            left / page,
+            "Ask for less than "
+                + ByteCount.describe(left)
+                + " in all, or take a host with more memory: no setting gives more than there is"));
+  }
+
   private static String summary(
-      Need need, long total, Map<String, Limit> limits, Map<String, Refusal> refusals) {
+      Need need, long total, List<Limit> limits, Map<String, Refusal> refusals) {
     String what =
         need.ranks()
             + (need.ranks() == 1 ? " rank of " : " ranks of ")
@@ -127,7 +183,7 @@ record Judgement(
         ? what + "feasible, " + ByteCount.describe(total) + " mapped in all"
         : what
             + "infeasible, "
-            + limits.values().stream().map(Limit::describe).collect(Collectors.joining("; "));
+            + limits.stream().map(Limit::describe).collect(Collectors.joining("; "));
   }
 
   /** The page that will back it. */

@@ -3,6 +3,7 @@ package io.holdfast.bench.doctor;
 import io.holdfast.Backend;
 import io.holdfast.BackendKind;
 import io.holdfast.Device;
+import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
@@ -40,11 +41,11 @@ record Measurement(
     try {
       if (backend.pageSource().check(request).isPresent()) {
         notes.add(
-            "measured on base pages, for not even "
-                + BYTES
-                + " bytes on "
+            "measured on base pages: there are no "
+                + ByteCount.describe(BYTES)
+                + " on "
                 + wanted.describe()
-                + " are there");
+                + " to measure with");
         pages = PageKind.base();
       }
     } catch (HoldfastException cannot) {

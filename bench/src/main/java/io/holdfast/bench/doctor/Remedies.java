@@ -40,6 +40,10 @@ final class Remedies {
   /** What removes each limit that binds. */
   static List<Remedy> of(Need need, Judgement judgement, HostSurvey survey, Surroundings around) {
     Set<Remedy> remedies = new LinkedHashSet<>();
+    if (judgement.beyondMemory()) { // a pool that is larger than that cannot be made
+      Limit beyond = judgement.limits().getFirst();
+      return List.of(new Remedy(Kind.ADVICE, beyond.remedy(), beyond.describe()));
+    }
     boolean byNode =
         judgement.limits().stream().anyMatch(one -> isPool(one) && one.node().isPresent());
     for (Limit limit : judgement.limits()) {
@@ -77,6 +81,9 @@ final class Remedies {
   static List<Remedy> reservations(
       Need need, Judgement judgement, HostSurvey survey, Surroundings around) {
     List<Remedy> all = new ArrayList<>();
+    if (judgement.beyondMemory()) {
+      return all;
+    }
     if (need.pages() instanceof PageKind.HugeTlb huge) {
       all.add(kernelArgument(huge.pageBytes(), judgement, survey, around));
       all.add(

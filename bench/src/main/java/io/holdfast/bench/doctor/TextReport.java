@@ -176,6 +176,7 @@ public final class TextReport {
     measured.notes().forEach(note -> line("  %s", note));
     found
         .judgement()
+        .filter(Judgement::feasible)
         .ifPresent(
             judgement ->
                 measured

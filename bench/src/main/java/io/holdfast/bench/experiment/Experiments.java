@@ -1,5 +1,6 @@
 package io.holdfast.bench.experiment;
 
+import io.holdfast.bench.tool.BackendOption;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.PageOption;
@@ -40,7 +41,11 @@ public final class Experiments implements Callable<Integer> {
   @Parameters(arity = "1..*", paramLabel = "NAME", description = "Which; a wrong name lists them.")
   private List<String> names = List.of();
 
-  @Option(names = "--backend", paramLabel = "ID", description = "Backend; default cpu-sim.")
+  @Option(
+      names = "--backend",
+      converter = BackendOption.class,
+      paramLabel = "ID",
+      description = "Backend; default cpu-sim.")
   private String backend = "cpu-sim";
 
   @Option(names = "--device", description = "Ordinal of the device; default 0.")

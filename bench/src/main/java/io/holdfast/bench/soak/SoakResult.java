@@ -18,7 +18,7 @@ import java.util.List;
  * @param mappedBytes of the pool
  * @param registeredBytes of the pool
  * @param registrations of the pool
- * @param readyMillis from the call to the last usable slot
+ * @param readyMillis from the call to the last usable slot; 0 where it was stopped before
  * @param roundTrips blocks that went host, device, host and were checked
  * @param bytesMoved in both directions
  * @param storeGbps device to host, in 10^9 bytes for each second in which any moved

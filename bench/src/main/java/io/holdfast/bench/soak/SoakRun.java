@@ -14,12 +14,17 @@ import io.holdfast.device.DeviceInfo;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.PlacementReceipt;
 import io.holdfast.layout.BlockShape;
+import io.holdfast.pin.PinPacing;
 import io.holdfast.pin.PinReceipt;
+import io.holdfast.pin.PinRequest;
 import io.holdfast.pool.HostPool;
+import io.holdfast.pool.PoolOptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.DoubleConsumer;
@@ -29,11 +34,15 @@ import org.jspecify.annotations.Nullable;
 public final class SoakRun {
   private static final long DEVICE_BUDGET_BYTES = 1L << 30;
   private static final long PROGRESS_MILLIS = 100;
+  // In the background so that a signal can end it, as fast as if it were waited for.
+  private static final PoolOptions FLAT_OUT =
+      PoolOptions.defaults().pin(PinRequest.strict().pacing(PinPacing.flatOut()));
 
   private final SoakOptions options;
   private final Consumer<String> say;
   private final Consumer<String> complain;
   private final RoundTrips.Counters counters = new RoundTrips.Counters();
+  private final CompletableFuture<Void> stopping = new CompletableFuture<>();
   private volatile boolean stopped;
 
   /**
@@ -52,6 +61,7 @@ public final class SoakRun {
   /** Ends the run early and cleanly. From any thread. */
   public void stop() {
     stopped = true;
+    stopping.complete(null);
   }
 
   /**
@@ -104,7 +114,11 @@ public final class SoakRun {
       say.accept(
           "note: the device is SIMULATED by "
               + backend.id()
-              + "; host pages are real where this is Linux, speeds say nothing of hardware");
+              + "; "
+              + (backend.id().contains(":")
+                  ? "so are the host and its pages"
+                  : "host pages are real where this is Linux")
+              + ", speeds say nothing of hardware");
     }
   }
 
@@ -156,14 +170,20 @@ public final class SoakRun {
     try (DeviceAllocation memory = device.memory().allocate(deviceBlocks * shape.bytes())) {
       DeviceBlocks blocks = DeviceBlocks.of(memory.segment(), shape.blockMajor(deviceBlocks));
       long begun = System.nanoTime();
-      try (HostPool pool = HostPool.open(device, blocks, request)) {
-        double readyMillis = (System.nanoTime() - begun) / 1e6;
-        describe(device, pool, readyMillis);
-        long forks = moveBlocks(pool, deviceBlocks, elapsed);
+      try (HostPool pool = HostPool.openInBackground(device, blocks, request, FLAT_OUT)) {
+        boolean ready = awaitReady(pool);
+        double readyMillis = ready ? (System.nanoTime() - begun) / 1e6 : 0;
+        long forks = 0;
+        if (ready) {
+          describe(device, pool, readyMillis);
+          forks = moveBlocks(pool, deviceBlocks, elapsed);
+        } else {
+          complain.accept("stopped before the pool was complete");
+        }
         measured =
             new Measured(
                 device.info().name(),
-                pool.region().segment().address(),
+                ready ? pool.region().segment().address() : 0, // it has no whole view before
                 pool.region().logicalBytes(),
                 pool.region().mappedBytes(),
                 pool.pinned().registeredBytes(),
@@ -182,6 +202,19 @@ public final class SoakRun {
       leaks.add((freeBefore - freeAfter) + " bytes of device memory are missing");
     }
     return measured;
+  }
+
+  /** Until all of it can be used, or the run is stopped: closing then ends what goes on. */
+  private boolean awaitReady(HostPool pool) {
+    try {
+      CompletableFuture.anyOf(pool.ready(), stopping).join();
+      return !stopped;
+    } catch (CompletionException wrapped) {
+      if (wrapped.getCause() instanceof RuntimeException reason) {
+        throw reason;
+      }
+      throw wrapped;
+    }
   }
 
   /** Two parts where that can be, so that host and device lie differently. */

@@ -272,10 +272,13 @@ final class DoctorTest {
   }
 
   @Test
-  void two_files_are_compared_by_name_and_speeds_are_left_out() throws IOException {
+  void two_files_are_compared_by_name_and_what_only_passes_is_left_out() throws IOException {
     JsonNode first = doctor("--backend=cpu-sim:gb200", "--no-measure", "--json").json();
     ObjectNode second = first.deepCopy();
-    ((ObjectNode) second.path("nodes").get(1)).put("freeBytes", 7);
+    ((ObjectNode) second.path("nodes").get(1)).put("totalBytes", 7).put("freeBytes", 7);
+    ((ObjectNode) second.path("nodes").get(0)).put("cacheBytes", 8);
+    ((ObjectNode) second.path("host").path("pools").get(0)).put("free", 9).put("reserved", 1);
+    ((ObjectNode) second.path("limits").get(0)).put("used", 10);
     ((ObjectNode) second.path("verdict")).putObject("start").put("seconds", 3);
     Path one = Files.writeString(folder.resolve("one.json"), first.toString());
     Path two = Files.writeString(folder.resolve("two.json"), second.toString());
@@ -285,8 +288,57 @@ final class DoctorTest {
 
     assertEquals(ExitCode.OK, same.code(), same.out());
     assertEquals(ExitCode.FAILED, other.code(), other.out());
-    assertTrue(other.out().startsWith("nodes[node 1].freeBytes: "), other.out());
-    assertTrue(other.out().contains(" -> 7\n1 differences"), other.out());
+    assertTrue(other.out().startsWith("nodes[node 1].totalBytes: "), other.out());
+    assertTrue(other.out().contains(" -> 7\n1 difference\n"), other.out());
+  }
+
+  @Test
+  void the_same_host_looked_at_twice_is_the_same() throws IOException {
+    Path one = Files.writeString(folder.resolve("one.json"), doctor("--json").out());
+    Path two = Files.writeString(folder.resolve("two.json"), doctor("--json").out());
+
+    Run run = doctor("--compare", one.toString(), two.toString());
+
+    assertEquals("0 differences\n", run.out(), run.err());
+    assertEquals(ExitCode.OK, run.code());
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void more_than_all_memory_is_called_that_and_no_command_is_given() throws IOException {
+    Path root = HostTree.write("kubernetes-pod.txt", folder);
+
+    for (String more : List.of("--pages=2MB", "--pages=base", "--numa=bind:0")) {
+      Run run = doctor("--root=" + root, "--ranks=8", "--bytes-per-rank=64GiB", more, "--json");
+
+      assertEquals(ExitCode.INFEASIBLE, run.code(), run.err());
+      JsonNode verdict = run.json().path("verdict");
+      String first = verdict.path("shortfalls").get(0).path("name").asText();
+      assertTrue(first.startsWith("all memory of "), first);
+      assertTrue(verdict.path("summary").asText().contains(first), run.out());
+      assertEquals(List.of("advice"), texts(run.json().path("remedies"), "kind"), run.out());
+      assertEquals(0, run.json().path("reservations").size());
+    }
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void no_start_is_foretold_of_what_cannot_start() {
+    Run run = doctor("--backend=cpu-sim", "--ranks=8", "--bytes-per-rank=16TiB");
+
+    assertEquals(ExitCode.INFEASIBLE, run.code(), run.err());
+    assertTrue(run.out().contains("all memory of this host ("), run.out());
+    assertTrue(run.out().contains("speed here: "), run.out());
+    assertFalse(run.out().contains("start in about"), run.out());
+    assertFalse(run.out().contains("[command]"), run.out());
+  }
+
+  @Test
+  void a_folder_without_proc_and_sys_is_no_copy_of_a_host() {
+    Run run = doctor("--root=" + folder);
+
+    assertEquals(ExitCode.USAGE, run.code(), run.out());
+    assertTrue(run.err().contains("there is no proc/ and sys/ below it"), run.err());
   }
 
   @Test
