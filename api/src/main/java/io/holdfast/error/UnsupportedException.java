@@ -20,10 +20,15 @@ public final class UnsupportedException extends HoldfastException {
     super(
         Category.UNSUPPORTED,
         capability,
-        capability + " is not supported here: " + reason,
+        capability + (isPlural(capability) ? " are" : " is") + " not supported here: " + reason,
         remedy,
         null);
     this.capability = capability;
+  }
+
+  /** Pages and files, but not the mapping, sharing or populating of them. */
+  private static boolean isPlural(String capability) {
+    return capability.matches("files in .*|(?!\\w+ing ).*pages( in .*)?");
   }
 
   /**

@@ -18,6 +18,7 @@ import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import io.holdfast.host.PageKind;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -193,13 +194,13 @@ final class DoctorCommand implements Callable<Integer> {
 
   private JsonNode read(Path file) {
     try {
-      JsonNode tree = Console.json().readTree(file.toFile());
+      JsonNode tree = Console.json().readTree(Files.readString(file));
       if (!tree.path("host").isObject() || !tree.path("nodes").isArray()) {
         throw usage(file + " is no file that doctor --json wrote");
       }
       return tree;
     } catch (IOException unreadable) {
-      throw usage(file + " cannot be read as JSON: " + unreadable.getMessage());
+      throw usage(file + " cannot be read: " + FileTrouble.reason(unreadable));
     }
   }
 
@@ -215,7 +216,8 @@ final class DoctorCommand implements Callable<Integer> {
       Files.writeString(
           file, Console.json().writeValueAsString(Redaction.of(all, secrets())) + "\n");
     } catch (IOException failed) {
-      throw new RefusedException("the bundle could not be written to " + file + ": " + failed);
+      throw new RefusedException(
+          "the bundle could not be written to " + file + ": " + FileTrouble.reason(failed));
     }
   }
 

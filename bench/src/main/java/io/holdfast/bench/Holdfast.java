@@ -8,6 +8,7 @@ import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
 import io.holdfast.bench.tool.PageOption;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.bench.tool.Wording;
 import io.holdfast.conformance.run.ConformanceCommand;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
@@ -46,7 +47,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "1:failed, or refused",
       "2:the command line makes no sense",
       "3:infeasible under the limits given",
-      "130:interrupted, and closed cleanly"
+      "130:interrupted by SIGINT, and closed cleanly",
+      "143:ended by SIGTERM, and closed cleanly"
     })
 public final class Holdfast implements Runnable {
   @Spec private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -116,7 +118,7 @@ public final class Holdfast implements Runnable {
   private static int failed(Exception failure, CommandLine command, ParseResult parsed) {
     PrintWriter err = command.getErr();
     if (failure instanceof HoldfastException known) {
-      err.println("holdfast: " + known.getMessage());
+      err.println("holdfast: " + Wording.ofCommand(String.valueOf(known.getMessage())));
     } else if (failure instanceof RefusedException refused) {
       err.println("holdfast: " + refused.getMessage());
     } else {

@@ -7,14 +7,15 @@ import io.holdfast.bench.plan.PlanCase;
 import io.holdfast.bench.tool.ByteCount;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
+import io.holdfast.bench.tool.PageOption;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import io.holdfast.layout.Bytes;
 import io.holdfast.layout.Plane;
 import io.holdfast.pin.PlanGeometry;
 import io.holdfast.pin.PlanOutcome;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -33,6 +34,12 @@ import picocli.CommandLine.Spec;
     description = {
       "Prints the registration plan of a geometry, or why none exists.",
       "Exits with 3 when no case has a plan that never cuts inside a block."
+    },
+    footerHeading = "%nA case of --geometry:%n",
+    footer = {
+      "  {\"mappedBytes\": N, \"backingPageBytes\": N, \"maxRegistrationBytes\": N,",
+      "   \"planes\": [{\"offset\": N, \"strideBytes\": N, \"blocks\": N}]}",
+      "and, where wanted, name, sliceBytes, and blockBytes of a plane."
     })
 final class PlanCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -64,7 +71,11 @@ final class PlanCommand implements Callable<Integer> {
     @Option(names = "--block-bytes", required = true, description = "Bytes of a block.")
     private @Nullable ByteCount block;
 
-    @Option(names = "--page", required = true, description = "Bytes of the backing page.")
+    @Option(
+        names = "--page",
+        required = true,
+        converter = PageOption.Size.class,
+        description = "Bytes of the backing page, 2MB and 1GB too.")
     private @Nullable ByteCount page;
 
     @Option(
@@ -145,11 +156,8 @@ final class PlanCommand implements Callable<Integer> {
     try {
       text = Files.readString(file);
     } catch (IOException failure) {
-      String reason =
-          failure instanceof NoSuchFileException
-              ? "there is no such file"
-              : String.valueOf(failure.getMessage());
-      throw new ParameterException(spec.commandLine(), "cannot read " + file + ": " + reason);
+      throw new ParameterException(
+          spec.commandLine(), "cannot read " + file + ": " + FileTrouble.reason(failure));
     }
     try {
       return PlanCase.read(
@@ -159,7 +167,7 @@ final class PlanCommand implements Callable<Integer> {
               .readTree(text));
     } catch (JsonProcessingException wrong) {
       throw new ParameterException(
-          spec.commandLine(), file + " is no JSON: " + wrong.getOriginalMessage());
+          spec.commandLine(), "cannot read " + file + ": " + FileTrouble.reason(wrong));
     } catch (RefusedException wrong) {
       throw new ParameterException(spec.commandLine(), file + ": " + wrong.getMessage());
     }

@@ -2,6 +2,7 @@ package io.holdfast.bench;
 
 import io.holdfast.bench.report.Report;
 import io.holdfast.bench.tool.ExitCode;
+import io.holdfast.bench.tool.RefusedException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -42,7 +43,13 @@ final class ReportCommand implements Callable<Integer> {
     if (out == null && markdown == null) {
       throw new ParameterException(spec.commandLine(), "Name a file by --out or --markdown");
     }
-    Report report = Report.of(runs);
+    Report report;
+    try {
+      report = Report.of(runs);
+    } catch (RefusedException unusable) {
+      throw new ParameterException(
+          spec.commandLine(), String.valueOf(unusable.getMessage()), unusable);
+    }
     if (out != null) {
       report.html(out);
       spec.commandLine().getOut().println("report: " + out);

@@ -10,6 +10,8 @@ import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import io.holdfast.bench.tool.Interruption;
 import io.holdfast.bench.tool.PageOption;
+import io.holdfast.bench.tool.Wording;
+import io.holdfast.host.HostRequest;
 import io.holdfast.host.PageKind;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,6 +41,18 @@ import picocli.CommandLine.Spec;
       "Exits with 0 only with zero mismatches and a clean close."
     })
 final class SoakCommand implements Callable<Integer> {
+  /** What a shortfall of available memory means. */
+  enum Meaning {
+    STRICT(HostRequest.Limits.ENFORCE),
+    ADVISE(HostRequest.Limits.ADVISE);
+
+    private final HostRequest.Limits limits;
+
+    Meaning(HostRequest.Limits limits) {
+      this.limits = limits;
+    }
+  }
+
   private static final long TICKS_PER_SECOND = 10;
 
   @Spec private CommandSpec spec = CommandSpec.create(); // replaced by picocli
@@ -75,6 +89,14 @@ final class SoakCommand implements Callable<Integer> {
           "inherit, bind:N[,M], preferred:N, interleave:N[,M], weighted:N=W[,M=W], nearest;"
               + " default inherit.")
   private NumaOption.Choice numa = new NumaOption().convert("inherit");
+
+  @Option(
+      names = "--limits",
+      paramLabel = "MEANING",
+      description =
+          "strict refuses a pool that available memory does not hold, advise notes it: for machines"
+              + " that grow memory on demand; default strict.")
+  private Meaning limits = Meaning.STRICT;
 
   @Option(names = "--seconds", description = "How long blocks move; default 10.")
   private double seconds = 10;
@@ -163,6 +185,7 @@ final class SoakCommand implements Callable<Integer> {
             blockBytes.bytes(),
             pageKind(),
             numa.policy(),
+            limits.limits,
             seconds,
             threads,
             forks,
@@ -213,6 +236,7 @@ final class SoakCommand implements Callable<Integer> {
       arguments.add("--pages=" + PageOption.text(pages));
     }
     arguments.add("--numa=" + numa);
+    arguments.add("--limits=" + limits);
     arguments.add("--seconds=" + seconds);
     arguments.add("--threads=" + threads);
     arguments.add("--forks=" + forks);
@@ -226,16 +250,17 @@ final class SoakCommand implements Callable<Integer> {
     text.append(
         String.format(
             Locale.ROOT,
-            "rank %d: %,d round trips, %s moved, %.2f GB/s device to host, %.2f GB/s host to"
-                + " device, %d mismatches, %d forks, %d leaks%n",
+            "rank %d: %s, %s moved, %.2f GB/s device to host, %.2f GB/s host to device, %s%n",
             result.rank(),
-            result.roundTrips(),
+            Wording.count(result.roundTrips(), "round trip"),
             ByteCount.describe(result.bytesMoved()),
             result.storeGbps(),
             result.loadGbps(),
-            result.mismatches(),
-            result.forks(),
-            result.leaks().size()));
+            String.join(
+                ", ",
+                result.mismatches() == 1 ? "1 mismatch" : result.mismatches() + " mismatches",
+                Wording.count(result.forks(), "fork"),
+                Wording.count(result.leaks().size(), "leak"))));
     result.leaks().forEach(leak -> text.append("  leaked: ").append(leak).append('\n'));
     return text.toString();
   }

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command as a script sees it: exit code, standard output, the rest. */
@@ -92,6 +93,7 @@ final class CommandTest {
         "replay pom.xml",
         "report",
         "report somewhere",
+        "report somewhere --out page.html",
         "plan",
         "plan --bytes 1GiB",
         "plan --geometry no-such-file.json",
@@ -318,8 +320,154 @@ final class CommandTest {
 
     String said = said("plan", "--geometry", file.toString());
 
-    assertTrue(said.contains("'maxRegistrationBytes' is missing"), said);
+    assertTrue(said.contains("'backingPageBytes', 'maxRegistrationBytes' are missing"), said);
     assertFalse(said.contains("not "), said);
+  }
+
+  @Test
+  void all_that_a_case_lacks_is_said_at_once() throws IOException {
+    String text =
+        """
+        {"mappedBytes": 8192, "maxRegistrationBytes": 4096,
+         "planes": [{"offset": 0, "strideBytes": 4096, "blocks": 1}, {"offset": 4096}]}
+        """;
+    Path file = Files.writeString(folder.resolve("geometry.json"), text);
+
+    String said = said("plan", "--geometry", file.toString());
+
+    assertTrue(
+        said.contains(
+            "geometry: 'backingPageBytes', 'strideBytes' of plane 1, 'blocks' of plane 1 are"
+                + " missing"),
+        said);
+  }
+
+  @Test
+  void the_geometry_of_the_reference_is_one() throws IOException {
+    String page = Files.readString(Path.of("../docs/reference.md"));
+    int begin = page.indexOf("```json\n") + 8;
+    Path file =
+        Files.writeString(
+            folder.resolve("geometry.json"), page.substring(begin, page.indexOf("```", begin)));
+
+    Run run = run("plan", "--geometry", file.toString());
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    assertTrue(run.out().startsWith("two parts, "), run.out());
+    String help = run("plan", "--help").out();
+    assertTrue(help.contains("\"maxRegistrationBytes\": N"), help);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "plan --geometry /no/such, there is no such file or folder",
+    "plan --geometry FOLDER, it is a folder",
+    "plan --geometry BROKEN, 'it is no JSON at line 2, column 1'",
+    "doctor --compare BROKEN BROKEN, 'it is no JSON at line 2, column 1'",
+    "doctor --compare /no/such /no/such, there is no such file or folder",
+    "doctor --no-measure --backend cpu-sim:h200 --bundle /no/such/x, there is no such file",
+    "bench --backend cpu-sim --pages base --bytes 1MiB --out BROKEN, it is a file and not a folder",
+    "report RUN --out /no/such/x, 'jmh.json cannot be read: it is no JSON at line 1, column 3'",
+    "report GOOD --out /no/such/x, there is no such file or folder",
+    "report /no/such --out x, there is no /no/such",
+    "conformance compare /no/such /no/such, there is no such file or folder",
+    "conformance --backend cpu-sim --quarantine /no/such, there is no such file or folder",
+    "conformance --backend cpu-sim --rule MAP-01 --backend-path BROKEN, neither a folder nor a jar"
+  })
+  void trouble_with_a_file_is_told_in_one_line(String line, String reason) throws IOException {
+    Path broken = Files.writeString(folder.resolve("broken.json"), "{\n");
+    Path run = Files.createDirectories(folder.resolve("run"));
+    Files.writeString(run.resolve("run.json"), "{}");
+    Files.writeString(run.resolve("jmh.json"), "[{");
+    Path good = Files.createDirectories(folder.resolve("good"));
+    Files.writeString(good.resolve("run.json"), "{}");
+
+    String said =
+        said(
+            line.replace("FOLDER", folder.toString())
+                .replace("BROKEN", broken.toString())
+                .replace("RUN", run.toString())
+                .replace("GOOD", good.toString())
+                .split(" "));
+
+    assertTrue(said.contains(reason), said);
+    assertFalse(said.contains("Exception") || said.contains("Source: "), said);
+    assertEquals(
+        1,
+        said.lines().filter(one -> !one.matches("(Try '|note: ).*")).count(),
+        "one line: " + said);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "soak",
+        "doctor",
+        "bench --list",
+        "conformance --rule MAP-01",
+        "replay pom.xml",
+        "experiment start"
+      })
+  void a_backend_that_is_not_there_is_refused_alike_everywhere(String command) {
+    List<String> line = new ArrayList<>(List.of(command.split(" ", -1)));
+    line.addAll(List.of("--backend", "abacus"));
+
+    Run run = run(line.toArray(String[]::new));
+
+    assertEquals(ExitCode.FAILED, run.code(), run.err());
+    assertTrue(run.err().contains("abacus") && run.err().contains("cpu-sim"), run.err());
+    assertFalse(run.err().contains("\tat "), run.err());
+  }
+
+  @Test
+  void a_page_is_spelled_alike_where_it_is_asked_for() {
+    for (String page : List.of("2MB", "2MiB", "2m", "2097152")) {
+      Run run =
+          run(
+              "plan",
+              "--bytes",
+              "1GiB",
+              "--block-bytes",
+              "4096",
+              "--page",
+              page,
+              "--limit",
+              "64MiB");
+
+      assertEquals(ExitCode.OK, run.code(), run.err());
+    }
+    assertTrue(said("soak", "--pages", "4KiB").contains("write base"), said("soak", "--pages=4KB"));
+    assertTrue(said("soak", "--bytes", "1GB").contains("write 1GiB"), said("soak", "--bytes=1GB"));
+    String large = said("soak", "--bytes", "99999999999999999999");
+    assertTrue(large.contains("too large"), large);
+  }
+
+  @Test
+  void a_shortage_is_told_in_words_of_the_command() {
+    String said = said("soak", "--backend=cpu-sim", "--bytes=64TiB", "--seconds=0");
+
+    assertTrue(said.contains("mapping the pool is short of memory"), said);
+    assertTrue(said.contains("--limits advise"), said);
+    assertFalse(said.contains("PageSource") || said.contains("ADVISE"), said);
+  }
+
+  @Test
+  void what_is_only_advice_is_noted_and_the_pool_is_opened() {
+    String[] line = {
+      "soak", "--backend=cpu-sim:laptop", "--bytes=8MiB", "--seconds=0.1", "--limits=Advise"
+    };
+
+    Run run = run(line);
+
+    assertEquals(ExitCode.OK, run.code(), run.err());
+    assertTrue(run.out().contains("plan: 1 registration of "), run.out());
+  }
+
+  @Test
+  void pages_are_and_a_file_system_is() {
+    String said = said("soak", "--backend=cpu-sim", "--bytes=1MiB", "--pages=16KiB", "--seconds=0");
+
+    assertTrue(said.contains("16 KiB HugeTLB pages are not supported here"), said);
   }
 
   @Test
@@ -352,7 +500,7 @@ final class CommandTest {
   void a_directory_that_is_not_there_is_called_that() {
     String said = soaked("--directory", "/no/such/folder");
 
-    assertTrue(said.contains("files in /no/such/folder is not supported here"), said);
+    assertTrue(said.contains("files in /no/such/folder are not supported here"), said);
     assertTrue(said.contains("there is no such directory"), said);
     assertFalse(said.contains("ENOENT"), said);
   }

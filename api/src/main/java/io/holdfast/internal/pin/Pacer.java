@@ -34,6 +34,11 @@ final class Pacer {
     this.wantedBytes = budgetNanos == 0 ? Long.MAX_VALUE : FIRST_BYTES;
   }
 
+  /** Longest a call should take. */
+  long budgetNanos() {
+    return budgetNanos;
+  }
+
   /** What the next call should take; {@link Long#MAX_VALUE} without a budget. */
   long wantedBytes() {
     return wantedBytes;

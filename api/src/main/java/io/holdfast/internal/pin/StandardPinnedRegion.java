@@ -407,8 +407,10 @@ final class StandardPinnedRegion implements PinnedMemory {
     if (!overBudget && pacer.isOver(nanos) && decided.plan().nextCut(from, 1) == to) {
       overBudget = true;
       note(
-          "one driver call takes %d bytes at least here, and %d ns: longer than asked for"
-              .formatted(to - from, nanos));
+          ("a driver call of %d bytes, which cannot be smaller here, took %d us and should take %d:"
+                  + " calls of other threads may have waited as long. Nothing has failed; allow"
+                  + " more by PinPacing.polite, or choose smaller blocks or pages")
+              .formatted(to - from, nanos / 1000, pacer.budgetNanos() / 1000));
     }
   }
 

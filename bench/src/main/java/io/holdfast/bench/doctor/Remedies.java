@@ -1,5 +1,6 @@
 package io.holdfast.bench.doctor;
 
+import io.holdfast.bench.tool.Wording;
 import io.holdfast.host.HostSurvey;
 import io.holdfast.host.PageKind;
 import io.holdfast.host.Shortfall.Limit;
@@ -50,7 +51,7 @@ final class Remedies {
       if (byNode && isPool(limit) && limit.node().isEmpty()) {
         continue; // the nodes' own commands raise the whole pool too
       }
-      for (String part : limit.remedy().split("; ", -1)) {
+      for (String part : Wording.ofCommand(limit.remedy()).split("; ", -1)) {
         if (!part.startsWith("on Kubernetes request ")) { // said in full among the reservations
           remedies.add(new Remedy(kindOf(part), part, limit.describe()));
         }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.bench.tool.Wording;
 import io.holdfast.layout.Plane;
 import io.holdfast.pin.CutPolicy;
 import io.holdfast.pin.PageCuts;
@@ -13,7 +14,6 @@ import io.holdfast.pin.PlanOutcome;
 import io.holdfast.pin.RegistrationPlan;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * One geometry with its answers.
@@ -50,6 +50,7 @@ public record PlanCase(String name, PlanGeometry geometry) {
       throw new RefusedException(where + " is no JSON object");
     }
     String name = node.path("name").isTextual() ? node.get("name").asText() : where;
+    requireAll(node, name);
     long cap = number(node, "maxRegistrationBytes", name);
     List<Plane> planes = new ArrayList<>();
     JsonNode list = node.path("planes");
@@ -77,11 +78,32 @@ public record PlanCase(String name, PlanGeometry geometry) {
     }
   }
 
+  /** Whoever wrote half a case learns all that it lacks at once. */
+  private static void requireAll(JsonNode node, String where) {
+    List<String> missing = new ArrayList<>();
+    List.of("mappedBytes", "backingPageBytes", "maxRegistrationBytes").stream()
+        .filter(field -> !node.has(field))
+        .forEach(field -> missing.add("'" + field + "'"));
+    int number = 0;
+    for (JsonNode plane : node.path("planes")) {
+      for (String field : List.of("offset", "strideBytes", "blocks")) {
+        if (!plane.has(field)) {
+          missing.add("'" + field + "' of plane " + number);
+        }
+      }
+      number++;
+    }
+    if (!missing.isEmpty()) {
+      throw new RefusedException(
+          where
+              + ": "
+              + String.join(", ", missing)
+              + (missing.size() == 1 ? " is missing" : " are missing"));
+    }
+  }
+
   private static long number(JsonNode node, String field, String where) {
     JsonNode value = node.path(field);
-    if (value.isMissingNode()) {
-      throw new RefusedException(where + ": '" + field + "' is missing");
-    }
     if (!value.isIntegralNumber() || !value.canConvertToLong()) {
       throw new RefusedException(
           where + ": '" + field + "' must be a whole number below 2^63, not " + value);
@@ -140,9 +162,9 @@ public record PlanCase(String name, PlanGeometry geometry) {
     switch (strict()) {
       case RegistrationPlan plan ->
           text.append("  never inside a block: ")
-              .append(count(plan.registrations(), "registration"))
+              .append(Wording.count(plan.registrations(), "registration"))
               .append(", the longest of ")
-              .append(count(plan.longestCallBytes(), "byte"))
+              .append(Wording.count(plan.longestCallBytes(), "byte"))
               .append(cuts(plan));
       case PlanOutcome.Infeasible no ->
           text.append("  never inside a block: infeasible: ")
@@ -151,22 +173,18 @@ public record PlanCase(String name, PlanGeometry geometry) {
     }
     RegistrationPlan relaxed = geometry.plan(CutPolicy.INSIDE_BLOCK_IF_NEEDED).orThrow();
     text.append("\n  default: ")
-        .append(count(relaxed.registrations(), "registration"))
+        .append(Wording.count(relaxed.registrations(), "registration"))
         .append(", ")
-        .append(count(relaxed.straddlingBlocks(), "block"))
+        .append(Wording.count(relaxed.straddlingBlocks(), "block"))
         .append(" over a cut")
         .append(cuts(relaxed));
     PageCuts pages = geometry.pageCutsOnly();
     return text.append("\n  page cuts only: ")
-        .append(count(pages.registrations(), "registration"))
+        .append(Wording.count(pages.registrations(), "registration"))
         .append(", ")
-        .append(count(pages.straddlingBlocks(), "block"))
+        .append(Wording.count(pages.straddlingBlocks(), "block"))
         .append(" over a cut\n")
         .toString();
-  }
-
-  private static String count(long number, String what) {
-    return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
   }
 
   private static String cuts(RegistrationPlan plan) {

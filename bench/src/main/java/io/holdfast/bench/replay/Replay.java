@@ -1,5 +1,6 @@
 package io.holdfast.bench.replay;
 
+import io.holdfast.Backends;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.event.Activity;
 import java.nio.file.Path;
@@ -27,16 +28,26 @@ public final class Replay {
    * @param backend the simulated machine; empty: the recorded one if that was simulated
    * @return what can be replayed
    * @throws IllegalArgumentException says in one sentence why it cannot be
+   * @throws io.holdfast.BackendUnavailableException there is no such backend
    */
   public static Replay of(Path file, Optional<String> backend) {
     String asked = backend.orElse(SIMULATOR);
     if (!isSimulated(asked)) {
+      requireKnown(asked);
       throw new IllegalArgumentException(
           "a recording is replayed on a simulated machine, not on '" + asked + "'; see --backend");
     }
     RecordedStory story = RecordedStory.read(file);
     String recorded = story.events().getFirst().backend();
     return new Replay(story, backend.orElse(isSimulated(recorded) ? recorded : OTHERWISE));
+  }
+
+  /** What is no backend at all is refused as it is everywhere. */
+  private static void requireKnown(String asked) {
+    String id = asked.replaceFirst(":.*", "");
+    if (Backends.discover().entries().stream().noneMatch(entry -> entry.id().equals(id))) {
+      Backends.select(asked).close();
+    }
   }
 
   private static boolean isSimulated(String backend) {

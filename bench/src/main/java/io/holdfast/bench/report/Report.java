@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.samskivert.mustache.Mustache;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -99,7 +100,7 @@ public final class Report {
     try {
       Files.writeString(file, content, StandardCharsets.UTF_8);
     } catch (IOException failure) {
-      throw new RefusedException(file + " cannot be written: " + failure);
+      throw new RefusedException(file + " cannot be written: " + FileTrouble.reason(failure));
     }
   }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.bench.run.RunFolder;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystem;
@@ -44,12 +45,15 @@ record RunData(
         }
       }
     } catch (IOException failure) {
-      throw new RefusedException(path + " cannot be read as a run: " + failure.getMessage());
+      throw new RefusedException(path + " cannot be read as a run: " + FileTrouble.reason(failure));
+    }
+    if (!Files.exists(path)) {
+      throw new RefusedException("there is no " + path);
     }
     throw new RefusedException(path + " is neither the folder of a run nor a zip of one");
   }
 
-  private static RunData of(String name, Path folder) throws IOException {
+  private static RunData of(String name, Path folder) {
     if (!Files.exists(folder.resolve(RunFolder.RUN))) {
       throw new RefusedException(
           name + " has no " + RunFolder.RUN + ": it is not the folder of a run of holdfast bench");
@@ -59,8 +63,12 @@ record RunData(
     List<JsonNode> experiments = new ArrayList<>();
     Path lines = folder.resolve(RunFolder.EXPERIMENTS);
     if (Files.exists(lines)) {
-      for (String line : Files.readAllLines(lines, StandardCharsets.UTF_8)) {
-        experiments.add(Console.json().readTree(line));
+      try {
+        for (String line : Files.readAllLines(lines, StandardCharsets.UTF_8)) {
+          experiments.add(Console.json().readTree(line));
+        }
+      } catch (IOException failure) {
+        throw broken(lines, "line " + (experiments.size() + 1) + ": ", failure);
       }
     }
     return new RunData(
@@ -71,10 +79,18 @@ record RunData(
         experiments);
   }
 
-  private static Optional<JsonNode> tree(Path file) throws IOException {
-    return Files.exists(file)
-        ? Optional.of(Console.json().readTree(Files.readString(file, StandardCharsets.UTF_8)))
-        : Optional.empty();
+  private static Optional<JsonNode> tree(Path file) {
+    try {
+      return Files.exists(file)
+          ? Optional.of(Console.json().readTree(Files.readString(file, StandardCharsets.UTF_8)))
+          : Optional.empty();
+    } catch (IOException failure) {
+      throw broken(file, "", failure);
+    }
+  }
+
+  private static RefusedException broken(Path file, String where, IOException failure) {
+    return new RefusedException(file + " cannot be read: " + where + FileTrouble.reason(failure));
   }
 
   boolean simulated() {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -89,7 +90,7 @@ public final class JmhRunner {
     } catch (RunnerException failure) {
       throw new RefusedException(reason(failure));
     } catch (IOException failure) {
-      throw new RefusedException("the log cannot be written: " + failure);
+      throw new RefusedException("the log cannot be written: " + FileTrouble.reason(failure));
     }
   }
 

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.RefusedException;
+import io.holdfast.conformance.run.FileTrouble;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,7 +49,8 @@ public final class RunFolder {
     try {
       Files.createDirectories(folder);
     } catch (IOException failure) {
-      throw new RefusedException("the folder " + folder + " cannot be made: " + failure);
+      throw new RefusedException(
+          "the folder " + folder + " cannot be made: " + FileTrouble.reason(failure));
     }
   }
 
@@ -138,7 +139,7 @@ public final class RunFolder {
         }
       }
     } catch (IOException failure) {
-      throw new RefusedException(zip + " cannot be written: " + failure);
+      throw new RefusedException(zip + " cannot be written: " + FileTrouble.reason(failure));
     }
     return zip;
   }
@@ -161,7 +162,8 @@ public final class RunFolder {
     try {
       return Optional.of(Console.json().readTree(Files.readString(file, StandardCharsets.UTF_8)));
     } catch (IOException failure) {
-      throw new UncheckedIOException(file + " cannot be read", failure);
+      throw new RefusedException(
+          file + " cannot be read: " + FileTrouble.reason(failure) + "; name another folder");
     }
   }
 
@@ -172,6 +174,6 @@ public final class RunFolder {
   }
 
   private RefusedException unwritable(String name, IOException failure) {
-    return new RefusedException(file(name) + " cannot be written: " + failure);
+    return new RefusedException(file(name) + " cannot be written: " + FileTrouble.reason(failure));
   }
 }

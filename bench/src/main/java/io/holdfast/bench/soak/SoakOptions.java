@@ -1,6 +1,7 @@
 package io.holdfast.bench.soak;
 
 import io.holdfast.device.DeviceInfo;
+import io.holdfast.host.HostRequest;
 import io.holdfast.host.NumaPolicy;
 import io.holdfast.host.PageKind;
 import java.util.Optional;
@@ -14,6 +15,7 @@ import java.util.function.Function;
  * @param blockBytes bytes of a block
  * @param pages what backs the pool
  * @param numa where it lies
+ * @param limits whether a shortfall of available memory is an error
  * @param seconds how long blocks move
  * @param threads how many move them
  * @param forks children forked meanwhile
@@ -26,6 +28,7 @@ public record SoakOptions(
     long blockBytes,
     PageKind pages,
     Function<DeviceInfo, NumaPolicy> numa,
+    HostRequest.Limits limits,
     double seconds,
     int threads,
     int forks,

@@ -8,6 +8,7 @@ import io.holdfast.Device;
 import io.holdfast.Selection;
 import io.holdfast.Transcript;
 import io.holdfast.bench.tool.ByteCount;
+import io.holdfast.bench.tool.Wording;
 import io.holdfast.device.DeviceAllocation;
 import io.holdfast.device.DeviceBlocks;
 import io.holdfast.device.DeviceInfo;
@@ -72,8 +73,8 @@ public final class SoakRun {
   public String progress() {
     return String.format(
         Locale.ROOT,
-        "%,d round trips, %s, %d mismatches",
-        counters.roundTrips.get(),
+        "%s, %s, %d mismatches",
+        Wording.count(counters.roundTrips.get(), "round trip"),
         ByteCount.describe(counters.bytesMoved()),
         counters.mismatches.get());
   }
@@ -165,6 +166,7 @@ public final class SoakRun {
     HostRequest request =
         HostRequest.ofBytes(options.bytes())
             .pages(options.pages())
+            .limits(options.limits())
             .numa(options.numa().apply(device.info()));
     Measured measured;
     try (DeviceAllocation memory = device.memory().allocate(deviceBlocks * shape.bytes())) {
@@ -227,8 +229,11 @@ public final class SoakRun {
     PlacementReceipt receipt = pool.region().receipt();
     say.accept("device: " + device.info().name());
     say.accept(
-        "pool: %,d slots of %,d bytes on %s"
-            .formatted(pool.slots(), pool.shape().bytes(), options.pages().describe()));
+        "pool: %s of %,d bytes on %s"
+            .formatted(
+                Wording.count(pool.slots(), "slot"),
+                pool.shape().bytes(),
+                options.pages().describe()));
     say.accept(
         "bytes: %,d logical, %,d mapped (pages of %s), %,d registered"
             .formatted(
@@ -237,15 +242,15 @@ public final class SoakRun {
                 ByteCount.describe(pool.region().backingPageBytes()),
                 pool.pinned().registeredBytes()));
     say.accept(
-        "plan: %,d registrations of at most %s, %d blocks over a cut"
+        "plan: %s of at most %s, %s over a cut"
             .formatted(
-                pool.pinned().plan().registrations(),
+                Wording.count(pool.pinned().plan().registrations(), "registration"),
                 ByteCount.describe(pool.pinned().plan().longestCallBytes()),
-                pool.pinned().plan().straddlingBlocks()));
+                Wording.count(pool.pinned().plan().straddlingBlocks(), "block")));
     say.accept(
-        "pins: %d registrations, cap %s, %s, longest call %.1f ms"
+        "pins: %s, cap %s, %s, longest call %.1f ms"
             .formatted(
-                pins.ranges().size(),
+                Wording.count(pins.ranges().size(), "registration"),
                 ByteCount.describe(pins.capBytes()),
                 pins.pinModel(),
                 pins.longestCallNanos() / 1e6));
@@ -258,8 +263,10 @@ public final class SoakRun {
                     receipt.bytesPerPageSize(),
                     100 * receipt.sampledShare(),
                     receipt.map().toNanos() / 1e6)
-            + " %.1f ms by %d threads"
-                .formatted(receipt.populate().toNanos() / 1e6, receipt.populateThreads()));
+            + " %.1f ms by %s"
+                .formatted(
+                    receipt.populate().toNanos() / 1e6,
+                    Wording.count(receipt.populateThreads(), "thread")));
     receipt.notes().forEach(note -> say.accept("  note: " + note));
     say.accept(String.format(Locale.ROOT, "ready after %.1f ms", readyMillis));
   }

@@ -14,7 +14,8 @@ import picocli.CommandLine.TypeConversionException;
  * @param bytes positive
  */
 public record ByteCount(long bytes) {
-  private static final Pattern FORM = Pattern.compile("([0-9]{1,19})\\s*([A-Za-z]*)");
+  private static final Pattern FORM = Pattern.compile("([0-9]+)\\s*([A-Za-z]*)");
+  private static final String FORMS = "use bytes, or KiB, MiB, GiB, TiB (k, m, g, t)";
   private static final Map<String, Integer> SHIFT =
       Map.of("", 0, "k", 10, "kib", 10, "m", 20, "mib", 20, "g", 30, "gib", 30, "t", 40, "tib", 40);
 
@@ -31,7 +32,7 @@ public record ByteCount(long bytes) {
         form.matches() ? SHIFT.get(form.group(2).toLowerCase(Locale.ROOT)) : (Integer) null;
     if (shift == null) {
       throw new IllegalArgumentException(
-          "'" + text + "' is not a size; use bytes, or KiB, MiB, GiB, TiB (k, m, g, t)");
+          "'" + text + "' is not a size; " + (form.matches() ? meant(form) : FORMS));
     }
     try {
       long bytes = Math.multiplyExact(Long.parseLong(form.group(1)), 1L << shift);
@@ -40,8 +41,16 @@ public record ByteCount(long bytes) {
       }
       return new ByteCount(bytes);
     } catch (ArithmeticException | NumberFormatException _) {
-      throw new IllegalArgumentException("'" + text + "' is more than 2^63 - 1 bytes");
+      throw new IllegalArgumentException("'" + text + "' is too large: more than 2^63 - 1 bytes");
     }
+  }
+
+  /** Whoever writes a decimal unit means the binary one, or should say bytes. */
+  private static String meant(Matcher form) {
+    String unit = form.group(2).toUpperCase(Locale.ROOT);
+    return unit.matches("[KMGT]B")
+        ? unit + " can mean two things; write " + form.group(1) + unit.charAt(0) + "iB"
+        : FORMS;
   }
 
   /**

@@ -12,6 +12,7 @@ import picocli.CommandLine.TypeConversionException;
  * the field writes it ({@code 2MB}, {@code 1GB}) or in binary units.
  */
 public final class PageOption implements ITypeConverter<PageKind> {
+  private static final long SMALLEST_PAGE = 4096; // a base page everywhere
   private static final Pattern FIELD_FORM = Pattern.compile("([0-9]{1,6})([kmg])b");
 
   @Override
@@ -45,11 +46,33 @@ public final class PageOption implements ITypeConverter<PageKind> {
     };
   }
 
+  private static ByteCount size(String text) {
+    Matcher form = FIELD_FORM.matcher(text);
+    return ByteCount.parse(form.matches() ? form.group(1) + form.group(2) : text);
+  }
+
+  /** The size of a page where only its bytes count, in the same spellings. */
+  public static final class Size implements ITypeConverter<ByteCount> {
+    /** For picocli. */
+    public Size() {}
+
+    @Override
+    public ByteCount convert(String value) {
+      try {
+        return size(value.strip().toLowerCase(Locale.ROOT));
+      } catch (IllegalArgumentException wrong) {
+        throw new TypeConversionException(wrong.getMessage());
+      }
+    }
+  }
+
   /** Page sizes are powers of two, so that the field's {@code 2MB} can only mean 2 MiB. */
   private static long pageBytes(String value, String text) {
-    Matcher form = FIELD_FORM.matcher(text);
     try {
-      long bytes = ByteCount.parse(form.matches() ? form.group(1) + form.group(2) : text).bytes();
+      long bytes = size(text).bytes();
+      if (bytes == SMALLEST_PAGE) {
+        throw new TypeConversionException("'" + value + "' is the base page; write base");
+      }
       if (Long.bitCount(bytes) == 1) {
         return bytes;
       }

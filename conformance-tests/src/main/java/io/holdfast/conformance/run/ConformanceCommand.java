@@ -26,6 +26,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -175,8 +176,10 @@ public final class ConformanceCommand implements Callable<Integer> {
     }
     try {
       Quarantine.read(quarantine);
-    } catch (IOException | IllegalArgumentException unreadable) {
-      throw wrong("--quarantine " + quarantine + ": " + unreadable.getMessage());
+    } catch (IOException unreadable) {
+      throw wrong("--quarantine " + quarantine + ": " + FileTrouble.reason(unreadable));
+    } catch (IllegalArgumentException unclear) {
+      throw wrong("--quarantine " + quarantine + ": " + unclear.getMessage());
     }
     System.setProperty(NamedBackend.QUARANTINE, quarantine.toString());
   }
@@ -199,9 +202,20 @@ public final class ConformanceCommand implements Callable<Integer> {
       if (!Files.exists(Path.of(one))) {
         throw wrong("--backend-path: there is no " + one);
       }
+      if (!Files.isDirectory(Path.of(one)) && !isJar(one)) {
+        throw wrong("--backend-path: " + one + " is neither a folder nor a jar");
+      }
       urls.add(Path.of(one).toUri().toURL());
     }
     return new URLClassLoader(urls.toArray(URL[]::new), parent);
+  }
+
+  private static boolean isJar(String file) {
+    try (JarFile _ = new JarFile(file)) {
+      return true;
+    } catch (IOException _) {
+      return false;
+    }
   }
 
   private int judge(ConformanceRun run, PrintWriter out, PrintWriter err) {
@@ -392,7 +406,8 @@ public final class ConformanceCommand implements Callable<Integer> {
         return report;
       } catch (IOException unreadable) {
         throw new ParameterException(
-            spec.commandLine(), file + " cannot be read as a report: " + unreadable.getMessage());
+            spec.commandLine(),
+            file + " cannot be read as a report: " + FileTrouble.reason(unreadable));
       }
     }
   }
