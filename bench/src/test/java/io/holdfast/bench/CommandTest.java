@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.backend.cpusim.SimProfile;
 import io.holdfast.bench.tool.Console;
 import io.holdfast.bench.tool.ExitCode;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -452,15 +454,34 @@ final class CommandTest {
   }
 
   @Test
-  void what_is_only_advice_is_noted_and_the_pool_is_opened() {
-    String[] line = {
-      "soak", "--backend=cpu-sim:laptop", "--bytes=8MiB", "--seconds=0.1", "--limits=Advise"
-    };
+  void what_is_only_advice_is_noted_and_the_pool_is_opened() throws IOException {
+    String profile =
+        """
+        description = 64 MiB, of which a margin is kept
+        driver = cuda-580
+        nodes = 0
+        node.0.memory = 64MiB
+        node.0.cpus = 0-1
+        node.0.distances = 10
+        devices = 1
+        device.name = Small
+        device.memory = 1GiB
+        """;
+    Files.writeString(folder.resolve("tight.properties"), profile);
+    String[] line = "soak --backend=cpu-sim:tight --bytes=62MiB --seconds=0.1".split(" ");
+    System.setProperty(SimProfile.FOLDER_PROPERTY, folder.toString());
+    try {
+      Run strict = run(line);
+      Run advised =
+          run(Stream.concat(Stream.of(line), Stream.of("--limits=advise")).toArray(String[]::new));
 
-    Run run = run(line);
-
-    assertEquals(ExitCode.OK, run.code(), run.err());
-    assertTrue(run.out().contains("plan: 1 registration of "), run.out());
+      assertEquals(ExitCode.FAILED, strict.code(), strict.out());
+      assertEquals(ExitCode.OK, advised.code(), advised.err());
+      assertTrue(advised.out().contains("limits are only advice: "), advised.out());
+      assertTrue(advised.out().contains("plan: 1 registration of "), advised.out());
+    } finally {
+      System.clearProperty(SimProfile.FOLDER_PROPERTY);
+    }
   }
 
   @Test

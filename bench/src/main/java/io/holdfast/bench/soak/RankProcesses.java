@@ -74,12 +74,14 @@ public final class RankProcesses implements AutoCloseable {
       try {
         results.add(SoakResult.fromJson(required(output)));
       } catch (JsonProcessingException _) {
-        failed.add("rank " + rank + " with code " + code + (stopped ? " (it was stopped)" : ""));
+        failed.add("rank " + rank + (stopped ? "" : " with code " + code));
       }
     }
     if (!failed.isEmpty()) {
       throw new RefusedException(
-          "ended without a result: " + String.join(", ", failed) + "; see their messages above");
+          (stopped ? "stopped before there was a result: " : "ended without a result: ")
+              + String.join(", ", failed)
+              + (stopped ? "" : "; see their messages above"));
     }
     return results;
   }
