@@ -32,6 +32,7 @@ import io.holdfast.error.UnsupportedException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.pool.HostPool;
+import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.util.ArrayList;
 import java.util.List;
@@ -244,6 +245,9 @@ abstract class SharingRules extends Rules {
         try (DmaBufExport export = region.exportDmaBuf(range)) {
           assertEquals(100, export.offsetBytes());
           assertEquals(3 * page, export.bytes());
+          assertEquals(
+              new DeviceRange(range.rawAddress() - 100, 3 * page),
+              tap.calls("DmaBufPort.exportDmaBuf").getLast().argument(DeviceRange.class, 0));
           assertTrue(export.fileDescriptor() > 2);
         }
       } else {
