@@ -72,7 +72,23 @@ final class PageSourceMutants {
             Set.of(Rule.CLS_07),
             viewsUntil(ViewEnd.AFTER_THE_PAGES)));
     all.add(
-        Mutant.pages("keeps views for ever", area, Set.of(Rule.MAP_05), viewsUntil(ViewEnd.NEVER)));
+        Mutant.pages("keeps views for ever", area, Set.of(Rule.CLS_07), viewsUntil(ViewEnd.NEVER)));
+    all.add(
+        Mutant.pages(
+            "gives views after the close",
+            area,
+            Set.of(Rule.MAP_05),
+            regions(
+                (_, name, _, behind) -> {
+                  try {
+                    return behind.go();
+                  } catch (IllegalStateException closed) {
+                    if (name.equals("segment")) {
+                      return MemorySegment.NULL;
+                    }
+                    throw closed;
+                  }
+                })));
     all.add(
         Mutant.pages(
             "has regions that cannot be closed twice",

@@ -28,6 +28,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,7 @@ final class PolicyMutants {
   private static final String REGISTER = "DevicePort.register";
   private static final String UNREGISTER = "DevicePort.unregister";
   private static final long DEFAULT_STREAM = 1;
+  private static final int KITS_CODE = 9_999;
 
   private PolicyMutants() {}
 
@@ -158,14 +160,16 @@ final class PolicyMutants {
     AFTER
   }
 
-  /** Unregisters are kept back until another call, and made before or behind it, oldest last. */
+  /**
+   * Unregisters are kept back until another call, and made before it, oldest last, or behind it.
+   */
   private static Tap late(String until, Late when) {
     List<Twist.Through> kept = new ArrayList<>();
     Twist flush =
         (_, through) -> {
           List<Twist.Through> now = new ArrayList<>();
           synchronized (kept) {
-            now.addAll(kept.reversed());
+            now.addAll(when == Late.AFTER ? kept : kept.reversed());
             kept.clear();
           }
           Object answer = when == Late.AFTER ? through.go() : null;
@@ -312,7 +316,7 @@ final class PolicyMutants {
         policy(
             "copies a byte less",
             area,
-            Set.of(Rule.CPY_01, Rule.SLT_01),
+            Set.of(Rule.CPY_01),
             () ->
                 Wrong.copies(
                     rows ->
@@ -492,7 +496,13 @@ final class PolicyMutants {
             "lets a store overtake the loads before it",
             area,
             Set.of(Rule.ORD_01, Rule.SLT_06),
-            PolicyMutants::overtaken));
+            PolicyMutants::storesOvertake));
+    all.add(
+        policy(
+            "lets a load overtake the store before it",
+            area,
+            Set.of(Rule.SLT_01),
+            PolicyMutants::loadsOvertake));
     all.add(
         policy(
             "orders nothing by the default stream",
@@ -508,24 +518,51 @@ final class PolicyMutants {
   }
 
   /** Loads are kept back until the next store was submitted. */
-  private static Tap overtaken() {
+  private static Tap storesOvertake() {
     List<Twist.Through> kept = new ArrayList<>();
-    Twist twist =
+    return copies(
         (call, through) -> {
-          synchronized (kept) {
-            if (call.argument(CopyTable.class, 0).direction()
-                == CopyTable.Direction.HOST_TO_DEVICE) {
-              kept.add(through);
-              return null;
-            }
-            Object answer = through.go();
-            for (Twist.Through load : kept) {
-              load.go();
-            }
-            kept.clear();
-            return answer;
+          if (isLoad(call)) {
+            kept.add(through);
+            return null;
           }
-        };
+          return before(kept, through);
+        });
+  }
+
+  /** Every other store is kept back until the next load was submitted. */
+  private static Tap loadsOvertake() {
+    List<Twist.Through> kept = new ArrayList<>();
+    AtomicBoolean keeps = new AtomicBoolean(true);
+    return copies(
+        (call, through) -> {
+          if (isLoad(call)) {
+            return before(kept, through);
+          }
+          if (keeps.getAndSet(!keeps.get())) {
+            kept.add(through);
+            return null;
+          }
+          return through.go();
+        });
+  }
+
+  private static boolean isLoad(Call call) {
+    return call.argument(CopyTable.class, 0).direction() == CopyTable.Direction.HOST_TO_DEVICE;
+  }
+
+  private static @Nullable Object before(List<Twist.Through> kept, Twist.Through copy)
+      throws Throwable {
+    Object answer = copy.go();
+    for (Twist.Through one : kept) {
+      one.go();
+    }
+    kept.clear();
+    return answer;
+  }
+
+  /** Copies of one thread, on both paths that take tables of any kind. */
+  private static Tap copies(Twist twist) {
     return Wrong.calls(Map.of("DevicePort.copyEach", twist, "BatchCopyPort.copyBatch", twist));
   }
 
@@ -640,7 +677,7 @@ final class PolicyMutants {
             "takes no refused commit back",
             area,
             Set.of(Rule.VMM_12),
-            () -> Wrong.forgets("VirtualMemoryPort.unmap", "VirtualMemoryPort.release")));
+            PolicyMutants::takesNothingBack));
     all.add(
         policy(
             "consolidates without the contents",
@@ -692,6 +729,31 @@ final class PolicyMutants {
                     return through.goWith(first.get());
                   });
             }));
+  }
+
+  /** What was made is forgotten from the kit's refusal until something is made again. */
+  private static Tap takesNothingBack() {
+    AtomicBoolean refused = new AtomicBoolean();
+    Twist makes =
+        (_, through) -> {
+          try {
+            Object made = through.go();
+            refused.set(false);
+            return made;
+          } catch (DriverException told) {
+            refused.set(told.code() == KITS_CODE);
+            throw told;
+          }
+        };
+    Twist undoes = (_, through) -> refused.get() ? null : through.go();
+    return Wrong.calls(
+        Map.of(
+            "VirtualMemoryPort.create", makes,
+            "VirtualMemoryPort.map", makes,
+            "VirtualMemoryPort.allowAccess", makes,
+            "DevicePort.fill", makes,
+            "VirtualMemoryPort.unmap", undoes,
+            "VirtualMemoryPort.release", undoes));
   }
 
   private static void failures(List<Mutant> all) {
