@@ -459,6 +459,11 @@ final class CommandTest {
         """
         description = 64 MiB, of which a margin is kept
         driver = cuda-580
+        host.release = 6.8.0-sim
+        host.machine = x86_64
+        host.base-page = 4KiB
+        host.transparent-page = 2MiB
+        host.transparent = madvise
         nodes = 0
         node.0.memory = 64MiB
         node.0.cpus = 0-1

@@ -78,7 +78,7 @@ record Judgement(
     if (places.size() > 1 && refusals.isEmpty()) {
       check(need, source, NumaPolicy.inherit(), total, limits, refusals);
     }
-    List<Limit> beyond = beyond(need, survey, places, total);
+    List<Limit> beyond = limits.isEmpty() ? List.of() : beyond(need, survey, places, total);
     List<Limit> all = new ArrayList<>(beyond);
     all.addAll(limits.values());
     boolean feasible = all.isEmpty() && refusals.isEmpty();
@@ -121,18 +121,25 @@ record Judgement(
   private static List<Limit> beyond(
       Need need, HostSurvey survey, List<Place> places, long totalBytes) {
     List<Limit> beyond = new ArrayList<>();
-    overAll(need, survey, survey.allowedNodes(), totalBytes, "this host").ifPresent(beyond::add);
+    overAll(need, survey, survey.allowedNodes(), totalBytes, "this host", "")
+        .ifPresent(beyond::add);
     for (Place place : places) {
       if (beyond.isEmpty() && !place.nodes().isEmpty()) {
         String where = "nodes " + place.nodes().stream().sorted().toList();
-        overAll(need, survey, place.nodes(), place.neededBytes(), where).ifPresent(beyond::add);
+        overAll(need, survey, place.nodes(), place.neededBytes(), where, ", let more nodes give it")
+            .ifPresent(beyond::add);
       }
     }
     return beyond;
   }
 
   private static Optional<Limit> overAll(
-      Need need, HostSurvey survey, Set<Integer> nodes, long neededBytes, String where) {
+      Need need,
+      HostSurvey survey,
+      Set<Integer> nodes,
+      long neededBytes,
+      String where,
+      String other) {
     long page = pageBytes(need.pages(), survey);
     long all = 0;
     long elsewhere = 0; // in other pools, or in use of this one
@@ -162,7 +169,9 @@ record Judgement(
             left / page,
             "Ask for less than "
                 + ByteCount.describe(left)
-                + " in all, or take a host with more memory: no setting gives more than there is"));
+                + " in all"
+                + other
+                + ", or take a host with more memory: no setting gives more than there is"));
   }
 
   private static String summary(
