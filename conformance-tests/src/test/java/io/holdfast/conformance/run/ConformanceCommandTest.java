@@ -66,6 +66,8 @@ final class ConformanceCommandTest {
     String page = Files.readString(report.resolve("report.html"));
     assertTrue(page.startsWith("<!doctype html>") && page.endsWith("</html>\n"));
     assertFalse(page.contains("http://") || page.contains("src="), "the page needs other files");
+    assertTrue(page.contains("name=\"viewport\""), "a phone shows it small");
+    assertFalse(page.contains("\n<table"), "a table that is too wide must scroll in its box");
     assertEquals(
         Files.getPosixFilePermissions(report.resolve("results.jsonl")),
         Files.getPosixFilePermissions(report.resolve("report.xml")),
