@@ -415,9 +415,9 @@ final class DiscoveryTest {
   @Test
   void an_exception_whose_own_methods_throw_is_reported_by_its_kind() throws IOException {
     String mute =
-        "class Mute extends RuntimeException {"
-            + " @Override public String getMessage() { throw this; }"
-            + " @Override public String toString() { throw this; } } throw new Mute();";
+        "class Mute extends RuntimeException { @Override public String getMessage() { throw new"
+            + " IllegalStateException(); } @Override public String toString() { throw new"
+            + " IllegalStateException(); } } throw new Mute();";
     try (URLClassLoader loader = plugIn(Map.of("P", hardware("P", "plug", 0, mute)))) {
       String reason = reason(Backends.discover(loader), "plug");
 
