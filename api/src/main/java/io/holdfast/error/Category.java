@@ -20,6 +20,8 @@ public enum Category {
   DISAGREEMENT,
   /** The device or its context is lost; the process must end. */
   DEVICE_LOST,
+  /** A system property or environment variable says what cannot be understood. */
+  SETTING,
   /** Any other answer of a driver. */
   DRIVER,
   /** Any other answer of the operating system. */

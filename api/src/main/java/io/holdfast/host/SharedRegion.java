@@ -24,10 +24,11 @@ public interface SharedRegion extends HostRegion {
   HostMemory mine();
 
   /**
-   * A peer's slice; waits until that rank has populated it, no longer than the request's patience.
+   * A peer's slice; waits while that rank populates it.
    *
    * @param rank whose
    * @return the slice
+   * @throws SharingException when the rank gave up, or populated nothing for the request's patience
    */
   HostMemory of(int rank);
 }

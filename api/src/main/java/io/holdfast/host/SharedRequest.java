@@ -10,7 +10,8 @@ import java.util.Objects;
  * @param ranks how many come
  * @param perRank what each rank wants; slices are whole backing pages, names lie in the directory
  *     of its page kind or in the system's shared memory
- * @param patience how long to wait for the others
+ * @param patience how long to wait for the others to come, and then for one that populates nothing
+ *     more of its slice, which may be dead; for that at least two seconds
  */
 public record SharedRequest(String name, int ranks, HostRequest perRank, Duration patience) {
   /** Checks. */

@@ -6,6 +6,7 @@ import io.holdfast.device.DeviceBlocks;
 import io.holdfast.host.HostRegion;
 import io.holdfast.host.HostRequest;
 import io.holdfast.internal.pool.StandardHostPool;
+import io.holdfast.layout.Arrangement;
 import io.holdfast.pin.HostBlocks;
 import io.holdfast.pin.PinnedRegion;
 import java.util.concurrent.CompletableFuture;
@@ -42,8 +43,9 @@ public interface HostPool extends CopyRoute, HostBlocks {
    * Returns at once; slots below {@link #readySlots()} can be used while the rest is made.
    *
    * <p>Memory becomes usable from its start on. A slot needs all its parts, so with {@link
-   * io.holdfast.layout.Arrangement#BLOCK_MAJOR} slots become ready one after another, and with
-   * {@link io.holdfast.layout.Arrangement#LAYER_MAJOR} only while the last part's plane is pinned.
+   * Arrangement#BLOCK_MAJOR}, which this takes, slots become ready one after another. With {@link
+   * Arrangement#LAYER_MAJOR}, which {@link PoolOptions#defaults} has, the first is ready only when
+   * the last part's plane is reached, for nearly all is pinned by then.
    *
    * @param device where the engine's blocks lie
    * @param blocks the engine's blocks
@@ -51,7 +53,8 @@ public interface HostPool extends CopyRoute, HostBlocks {
    * @return the pool
    */
   static HostPool openInBackground(Device device, DeviceBlocks blocks, HostRequest memory) {
-    return openInBackground(device, blocks, memory, PoolOptions.defaults());
+    return openInBackground(
+        device, blocks, memory, PoolOptions.defaults().arrangement(Arrangement.BLOCK_MAJOR));
   }
 
   /**

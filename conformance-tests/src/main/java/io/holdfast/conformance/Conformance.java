@@ -5,6 +5,7 @@ import io.holdfast.Device;
 import io.holdfast.conformance.tap.Tap;
 import io.holdfast.spi.BackendProvider;
 import io.holdfast.spi.StandardBackend;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -79,6 +80,11 @@ public abstract class Conformance {
 
   private static String plain(String id) {
     return id.contains(":") ? id.substring(0, id.indexOf(':')) : id;
+  }
+
+  /** Longest wait for what must happen; what never happens is told then. */
+  Duration patience() {
+    return Duration.ofSeconds(30);
   }
 
   /** Opens the backend with the kit between its policy and its ports. */

@@ -110,6 +110,9 @@ abstract class DiscoveryRules extends Rules {
     provider()
         .ifPresent(
             provider -> {
+              Transcript.Choice judged = backend.transcript().chosen().orElseThrow();
+              assertEquals(backend.id(), judged.id());
+              assertFalse(judged.because().isBlank());
               Transcript seen = Backends.discover();
               assertTrue(seen.entries().stream().anyMatch(one -> one.id().equals(provider.id())));
               try (Backend chosen = Backends.select(backend.id())) {

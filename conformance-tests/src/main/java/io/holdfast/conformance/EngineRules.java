@@ -122,6 +122,13 @@ abstract class EngineRules extends Rules {
           pool.load(BlockCopies.device(1).host(0), asIfOn(legacy));
           pool.store(BlockCopies.device(1).host(3), after(legacy)).await();
           check(pool, 3, 2);
+          long handle = tap.port().legacyDefaultStream().value();
+          tap.forget();
+          pool.store(BlockCopies.device(1).host(3), after(legacy)).await();
+          assertTrue(
+              tap.calls("DevicePort.recordEvent").stream()
+                  .anyMatch(call -> call.argument(StreamHandle.class, 1).value() == handle),
+              "nothing was recorded on the default stream");
           legacy.close();
         });
   }
@@ -235,11 +242,16 @@ abstract class EngineRules extends Rules {
           2,
           pool -> {
             engine.beginCapture(theirs);
-            assertThrows(
-                BusyException.class,
-                () -> pool.store(BlockCopies.device(0).host(0), after(before)));
-            assertThrows(BusyException.class, () -> device.wrapStream(theirs));
-            assertTrue(engine.endCapture(theirs), "the capture was broken");
+            boolean whole;
+            try {
+              assertThrows(
+                  BusyException.class,
+                  () -> pool.store(BlockCopies.device(0).host(0), after(before)));
+              assertThrows(BusyException.class, () -> device.wrapStream(theirs));
+            } finally {
+              whole = engine.endCapture(theirs); // else what joined it would never end
+            }
+            assertTrue(whole, "the capture was broken");
             pool.store(BlockCopies.device(0).host(0), after(before)).await();
           });
       before.close();

@@ -91,7 +91,7 @@ abstract class LifetimeRules extends Rules {
     pool.store(BlockCopies.device(0).host(0), unordered()).await();
     tap.forget();
     Thread closer;
-    try (CopyRules.Held held = new CopyRules.Held(tap)) {
+    try (Held held = new Held()) {
       Completion flying = pool.store(BlockCopies.device(1).host(1), unordered());
       closer = Thread.ofPlatform().start(pool::close);
       until(

@@ -61,6 +61,12 @@ abstract class MappingRules extends Rules {
     assertThrows(IllegalArgumentException.class, () -> HostRequest.ofBytes(0));
     assertThrows(IllegalArgumentException.class, () -> HostRequest.ofBytes(-1));
     assertEquals(0, tap.mappedBytes());
+    try (HostRegion region = backend.pageSource().map(HostRequest.ofBytes(1))) {
+      MemorySegment nothing = region.segment().asSlice(0, 0);
+      assertThrows(
+          IllegalArgumentException.class, () -> backend.pageSource().adopt(nothing).close());
+      assertThrows(IllegalArgumentException.class, () -> region.slice(0, 0));
+    }
   }
 
   @Test
@@ -261,6 +267,11 @@ abstract class MappingRules extends Rules {
                 || receipt.sampledShare() == 0
                 || !receipt.notes().isEmpty(),
             "pages were asked and none is named: " + receipt.toJson());
+        assertTrue(
+            kind instanceof PageKind.Base
+                || !receipt.bytesPerPageSize().isEmpty()
+                || !receipt.notes().isEmpty(),
+            "nobody is told what came of the wish: " + receipt.toJson());
       }
     }
   }

@@ -147,7 +147,7 @@ abstract class OrderRules extends Rules {
             pool.load(BlockCopies.device(1).host(1), unordered()).await();
             tap.forget();
             // a load that the device has passed already need not be waited for
-            try (CopyRules.Held held = new CopyRules.Held(tap)) {
+            try (Held held = new Held()) {
               Completion loaded = pool.load(BlockCopies.device(0).host(0), asIfOn(stream));
               held.release();
               loaded.await();

@@ -29,6 +29,9 @@ import java.util.stream.Stream;
  * host memory, and that needs none.
  */
 final class OtherProcess {
+  /** Longest wait for one to start, or to end. */
+  static final Duration PATIENCE = Duration.ofSeconds(30);
+
   private OtherProcess() {}
 
   /** What the process does: one word to say what, and the name of what is shared. */
@@ -154,7 +157,7 @@ final class OtherProcess {
 
   static void gone(Process process) {
     try {
-      if (!process.waitFor(Rules.PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("the other process does not end");
       }
     } catch (InterruptedException _) {
@@ -163,8 +166,20 @@ final class OtherProcess {
   }
 
   static long filesOf(Path directory, String name) {
+    return lengthsOf(directory, name).size();
+  }
+
+  /** More than 0 only once who shares them has locked them: before that they are nobody's. */
+  static long bytesOf(Path directory, String name) {
+    return lengthsOf(directory, name).stream().mapToLong(length -> length).sum();
+  }
+
+  private static List<Long> lengthsOf(Path directory, String name) {
     try (Stream<Path> files = Files.list(directory)) {
-      return files.filter(file -> String.valueOf(file.getFileName()).contains(name)).count();
+      return files
+          .filter(file -> String.valueOf(file.getFileName()).contains(name))
+          .map(file -> file.toFile().length()) // 0 where it is gone by now
+          .toList();
     } catch (IOException failed) {
       throw new UncheckedIOException(directory.toString(), failed);
     }

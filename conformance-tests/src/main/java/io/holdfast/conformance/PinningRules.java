@@ -377,6 +377,36 @@ abstract class PinningRules extends Rules {
     }
   }
 
+  /** Registrations in a mapping of at least that size whose pages nobody has populated. */
+  private List<Call> registeredTooEarly(long mappedBytes) {
+    List<Call> registered = tap.calls(REGISTER); // first: what it stands on has ended by then
+    List<MemorySegment> mappings =
+        tap.calls("HostKernel.map").stream()
+            .filter(Call::worked)
+            .map(call -> call.result(MemorySegment.class))
+            .filter(range -> range.byteSize() >= mappedBytes)
+            .toList();
+    List<MemorySegment> populated =
+        tap.calls("HostKernel.advise").stream()
+            .filter(call -> call.argument(Advice.class, 1) == Advice.POPULATE_WRITE)
+            .filter(Call::worked)
+            .map(call -> call.argument(MemorySegment.class, 0))
+            .toList();
+    return registered.stream()
+        .filter(
+            call -> {
+              MemorySegment range = call.argument(MemorySegment.class, 0);
+              return bytesIn(mappings, range) > 0 && bytesIn(populated, range) < range.byteSize();
+            })
+        .toList();
+  }
+
+  private static long bytesIn(List<MemorySegment> ranges, MemorySegment range) {
+    return ranges.stream()
+        .mapToLong(one -> one.asOverlappingSlice(range).map(MemorySegment::byteSize).orElse(0L))
+        .sum();
+  }
+
   @Test
   @Covers({Rule.REG_16, Rule.REG_17})
   final void reg16_pages_are_registered_behind_populate_and_not_behind_all_of_it() {
@@ -409,6 +439,7 @@ abstract class PinningRules extends Rules {
                 options)) {
       try {
         pool.awaitSlots(1);
+        assertEquals(List.of(), registeredTooEarly(bytes), "registered and not populated yet");
         assertTrue(pool.region().populatedBytes() < bytes, "one populate call took it all");
         assertTrue(
             pool.pinned().registeredBytes() <= pool.region().populatedBytes(),

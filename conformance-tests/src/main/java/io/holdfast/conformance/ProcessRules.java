@@ -92,16 +92,30 @@ abstract class ProcessRules extends Rules {
     needsProcesses();
     Path directory = Path.of("/dev/shm");
     String dead = unique("dead");
+    String alive = unique("alive");
     Process peer = OtherProcess.start("wait", dead);
+    Process survivor = OtherProcess.start("wait", alive);
     try {
-      until(() -> OtherProcess.filesOf(directory, dead) > 0, "the peer never made its file");
+      until(
+          OtherProcess.PATIENCE,
+          () ->
+              OtherProcess.bytesOf(directory, dead) > 0
+                  && OtherProcess.bytesOf(directory, alive) > 0,
+          "a peer never made its file");
+      peer.destroyForcibly();
+      OtherProcess.gone(peer);
+      List<String> reaped = backend.pageSource().reapStale(directory);
+      assertEquals(0, OtherProcess.filesOf(directory, dead), "left behind; reaped: " + reaped);
+      assertTrue(reaped.stream().anyMatch(one -> one.contains(dead)), reaped.toString());
+      assertTrue(reaped.stream().noneMatch(one -> one.contains(alive)), reaped.toString());
+      assertTrue(
+          OtherProcess.filesOf(directory, alive) > 0, "what a living process shares was reaped");
     } finally {
       peer.destroyForcibly();
+      survivor.destroyForcibly();
+      OtherProcess.gone(survivor);
+      var _ = backend.pageSource().reapStale(directory);
     }
-    OtherProcess.gone(peer);
-    List<String> reaped = backend.pageSource().reapStale(directory);
-    assertEquals(0, OtherProcess.filesOf(directory, dead), "left behind; reaped: " + reaped);
-    assertTrue(reaped.stream().anyMatch(one -> one.contains(dead)), reaped.toString());
   }
 
   @Test

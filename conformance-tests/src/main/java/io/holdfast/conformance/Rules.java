@@ -48,9 +48,6 @@ abstract class Rules {
   /** Two parts of 4 KiB: large enough for pages, small enough for many. */
   static final BlockShape SHAPE = BlockShape.of(2, 4096);
 
-  /** Longest wait for what must happen; what never happens is told then. */
-  static final Duration PATIENCE = Duration.ofSeconds(30);
-
   final Conformance kit;
   final Tap tap = new Tap();
   final Backend backend;
@@ -234,30 +231,70 @@ abstract class Rules {
 
   // ---- threads and order
 
-  static void join(Thread thread) {
+  final void join(Thread thread) {
     try {
-      assertTrue(thread.join(PATIENCE), "stuck: " + thread);
+      assertTrue(thread.join(kit.patience()), "stuck: " + thread);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
-  static void await(CountDownLatch latch, String what) {
+  final void await(CountDownLatch latch, String what) {
     try {
-      assertTrue(latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS), what);
+      assertTrue(latch.await(kit.patience().toMillis(), TimeUnit.MILLISECONDS), what);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
   /** Waits for what another thread brings about. */
-  static void until(BooleanSupplier condition, String what) {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+  final void until(BooleanSupplier condition, String what) {
+    until(kit.patience(), condition, what);
+  }
+
+  static void until(Duration patience, BooleanSupplier condition, String what) {
+    long end = System.nanoTime() + patience.toNanos();
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - end > 0) {
         throw new AssertionError(what);
       }
       LockSupport.parkNanos(100_000);
+    }
+  }
+
+  /**
+   * The device has passed nothing, as far as policy can see, until this is released; at last it
+   * releases itself, lest who should not wait for the device waits for ever.
+   */
+  final class Held implements AutoCloseable {
+    private final CountDownLatch released = new CountDownLatch(1);
+    private final long end = System.nanoTime() + kit.patience().toNanos();
+
+    Held() {
+      tap.twist("DevicePort.eventPassed", (_, through) -> isReleased() ? through.go() : false);
+      tap.twist("DevicePort.streamIdle", (_, through) -> isReleased() ? through.go() : false);
+      for (String waiting : List.of("DevicePort.awaitEvent", "DevicePort.awaitStream")) {
+        tap.twist(
+            waiting,
+            (_, through) -> {
+              await(released, "nobody let the device pass");
+              return through.go();
+            });
+      }
+    }
+
+    boolean isReleased() {
+      return released.getCount() == 0 || System.nanoTime() - end > 0;
+    }
+
+    void release() {
+      released.countDown();
+    }
+
+    @Override
+    public void close() {
+      release();
+      tap.untwist();
     }
   }
 

@@ -64,7 +64,7 @@ abstract class ThreadRules extends Rules {
   }
 
   /** Runs numbered work on that many virtual threads at once; what it threw. */
-  private static List<Throwable> onVirtualThreads(int threads, IntConsumer work) {
+  private List<Throwable> onVirtualThreads(int threads, IntConsumer work) {
     List<Throwable> failures = new CopyOnWriteArrayList<>();
     List<Thread> all = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
@@ -124,13 +124,15 @@ abstract class ThreadRules extends Rules {
         pool -> {
           pool.store(BlockCopies.device(0).host(0), unordered()).await();
           List<Thread> all = new ArrayList<>();
+          List<Throwable> failures = new CopyOnWriteArrayList<>();
           AtomicInteger submitted = new AtomicInteger();
           AtomicInteger finished = new AtomicInteger();
-          try (CopyRules.Held held = new CopyRules.Held(tap)) {
+          try (Held held = new Held()) {
             for (int i = 0; i < waiting; i++) {
               int mine = i;
               all.add(
                   Thread.ofVirtual()
+                      .uncaughtExceptionHandler((_, failure) -> failures.add(failure))
                       .start(
                           () -> {
                             Completion done =
@@ -153,6 +155,7 @@ abstract class ThreadRules extends Rules {
               join(one);
             }
           }
+          assertEquals(List.of(), failures);
           assertEquals(waiting, finished.get());
         });
   }
@@ -295,7 +298,7 @@ abstract class ThreadRules extends Rules {
                     }
                   }));
     }
-    closers.forEach(Rules::join);
+    closers.forEach(this::join);
     assertEquals(List.of(), failures);
     assertEquals(0, tap.held("stream") + tap.held("event"), "own streams of the pool included");
     assertEquals(Map.of(), tap.registered());

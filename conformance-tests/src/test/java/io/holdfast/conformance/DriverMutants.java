@@ -276,6 +276,17 @@ final class DriverMutants {
                       }
                       return swapped;
                     })));
+    all.add(
+        driver(
+            "loses a copy while there is a child",
+            area,
+            Set.of(Rule.MPR_03),
+            _ ->
+                Wrong.loads(
+                    rows ->
+                        ProcessHandle.current().children().findAny().isPresent()
+                            ? rows.subList(0, rows.size() - 1)
+                            : rows)));
   }
 
   private static void words(List<Mutant> all) {

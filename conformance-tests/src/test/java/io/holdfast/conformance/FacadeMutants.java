@@ -4,8 +4,11 @@ import io.holdfast.Backend;
 import io.holdfast.Device;
 import io.holdfast.device.CommittedExtent;
 import io.holdfast.device.DeviceMemory;
+import io.holdfast.device.DeviceSegment;
+import io.holdfast.device.DmaBufExport;
 import io.holdfast.device.ExportedRegion;
 import io.holdfast.device.ExtensibleRegion;
+import io.holdfast.device.HandleKind;
 import io.holdfast.device.ImportedRegion;
 import io.holdfast.device.ShareableHandle;
 import io.holdfast.device.Subscription;
@@ -54,6 +57,20 @@ final class FacadeMutants {
             area,
             Set.of(Rule.DEV_02),
             answers((_, name, _, behind) -> name.equals("version") ? "" : behind.go())));
+    all.add(
+        Mutant.backend(
+            "shows device memory to the end of its last page",
+            area,
+            Set.of(Rule.DEV_05),
+            memory(
+                standard ->
+                    Wrong.object(
+                        DeviceMemory.class,
+                        standard,
+                        (name, arguments, behind) ->
+                            name.equals("allocate")
+                                ? standard.allocate(Math.ceilDiv((long) arguments[0], 4096) * 4096)
+                                : behind.go()))));
   }
 
   private static UnaryOperator<Backend> answers(Wrong.AnswerOf<Backend> answer) {
@@ -216,5 +233,50 @@ final class FacadeMutants {
                             throw refused;
                           }
                         }))));
+    all.add(
+        Mutant.backend(
+                "exports across hosts where the driver cannot",
+                area,
+                Set.of(Rule.EXP_07),
+                extensible(
+                    (_, name, arguments, behind) ->
+                        name.equals("export") && arguments[0] == HandleKind.FABRIC
+                            ? Wrong.hollow(ExportedRegion.class)
+                            : behind.go()))
+            .on(Mutant::withoutFabric));
+    all.add(
+        Mutant.backend(
+                "gives a descriptor of this host across hosts",
+                area,
+                Set.of(Rule.EXP_07),
+                extensible(
+                    (_, _, _, behind) ->
+                        Wrong.otherwise(
+                            ExportedRegion.class,
+                            behind.go(),
+                            (export, name, _, real) ->
+                                name.equals("handles")
+                                    ? export.handles().stream()
+                                        .map(
+                                            one ->
+                                                new ShareableHandle(
+                                                    one.kind(), 7, one.physicalBytes()))
+                                        .toList()
+                                    : real.go())))
+            .on(Mutant::withFabric));
+    all.add(
+        Mutant.backend(
+            "calls a dma-buf as long as the range in it",
+            area,
+            Set.of(Rule.EXP_08),
+            extensible(
+                (_, name, arguments, behind) ->
+                    Wrong.otherwise(
+                        DmaBufExport.class,
+                        behind.go(),
+                        (_, call, _, real) ->
+                            call.equals("bytes")
+                                ? (Object) ((DeviceSegment) arguments[0]).byteSize()
+                                : real.go()))));
   }
 }

@@ -2,9 +2,7 @@ package io.holdfast.conformance;
 
 import static io.holdfast.conformance.Mutant.policy;
 
-import io.holdfast.backend.cpusim.LeakPolicy;
 import io.holdfast.backend.cpusim.SimMachine;
-import io.holdfast.backend.cpusim.SimProfile;
 import io.holdfast.conformance.tap.Call;
 import io.holdfast.conformance.tap.Tap;
 import io.holdfast.conformance.tap.Twist;
@@ -12,9 +10,11 @@ import io.holdfast.device.HandleKind;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.DriverFault;
 import io.holdfast.error.HostKernelException;
+import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.Advice;
+import io.holdfast.spi.Interposer;
 import io.holdfast.spi.PhysicalHandle;
 import io.holdfast.spi.StandardBackend;
 import io.holdfast.spi.StreamHandle;
@@ -24,8 +24,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -34,16 +37,10 @@ import org.jspecify.annotations.Nullable;
 final class PolicyMutants {
   private static final String REGISTER = "DevicePort.register";
   private static final String UNREGISTER = "DevicePort.unregister";
+  private static final long DEFAULT_STREAM = 1;
+  private static final int KITS_CODE = 9_999;
 
   private PolicyMutants() {}
-
-  private static SimMachine twoNodes() {
-    return SimMachine.builder().profile(SimProfile.named("h200")).leaks(LeakPolicy.IGNORE).build();
-  }
-
-  private static SimMachine withAliases() {
-    return SimMachine.builder().personality("hip-5.2").leaks(LeakPolicy.IGNORE).build();
-  }
 
   static List<Mutant> all() {
     List<Mutant> all = new ArrayList<>();
@@ -120,11 +117,11 @@ final class PolicyMutants {
             PolicyMutants::allAtOnce));
     all.add(
         policy(
-            "sees a range where it is not",
-            area,
-            Set.of(Rule.REG_10),
-            PolicyMutants::withAliases,
-            PolicyMutants::twoPagesOff));
+                "sees a range where it is not",
+                area,
+                Set.of(Rule.REG_10),
+                PolicyMutants::twoPagesOff)
+            .on(Mutant::withAliases));
   }
 
   private static Tap allAtOnce() {
@@ -163,14 +160,16 @@ final class PolicyMutants {
     AFTER
   }
 
-  /** Unregisters are kept back until another call, and made before or behind it, oldest last. */
+  /**
+   * Unregisters are kept back until another call, and made before it, oldest last, or behind it.
+   */
   private static Tap late(String until, Late when) {
     List<Twist.Through> kept = new ArrayList<>();
     Twist flush =
         (_, through) -> {
           List<Twist.Through> now = new ArrayList<>();
           synchronized (kept) {
-            now.addAll(kept.reversed());
+            now.addAll(when == Late.AFTER ? kept : kept.reversed());
             kept.clear();
           }
           Object answer = when == Late.AFTER ? through.go() : null;
@@ -246,6 +245,18 @@ final class PolicyMutants {
             () -> Wrong.swallows("HostKernel.advise")));
     all.add(
         policy(
+            "calls large memory populated as soon as it is mapped",
+            area,
+            Set.of(Rule.REG_16),
+            () ->
+                advice(
+                    Advice.POPULATE_WRITE,
+                    (call, through) ->
+                        call.argument(MemorySegment.class, 0).byteSize() > 1 << 20
+                            ? null
+                            : through.go())));
+    all.add(
+        policy(
             "hands out memory that is not fresh",
             area,
             Set.of(Rule.MAP_04),
@@ -305,7 +316,7 @@ final class PolicyMutants {
         policy(
             "copies a byte less",
             area,
-            Set.of(Rule.CPY_01, Rule.SLT_01),
+            Set.of(Rule.CPY_01),
             () ->
                 Wrong.copies(
                     rows ->
@@ -336,7 +347,7 @@ final class PolicyMutants {
             area,
             Set.of(Rule.CPY_20),
             () -> {
-              StreamHandle legacy = new StreamHandle(1, 0);
+              StreamHandle legacy = new StreamHandle(DEFAULT_STREAM, 0);
               return Wrong.calls(
                   Map.of(
                       "DevicePort.copyEach",
@@ -355,6 +366,27 @@ final class PolicyMutants {
                               call.argument(Object.class, 3),
                               legacy)));
             }));
+    all.add(
+        policy(
+                "loses what lies beyond a cut",
+                area,
+                Set.of(Rule.CPY_02, Rule.HUG_05),
+                () -> Wrong.copies(PolicyMutants::withoutFurtherPieces))
+            .on(Mutant::twoNodes));
+    all.add(
+        policy(
+                "gives cores the host's own addresses",
+                area,
+                Set.of(Rule.KER_03),
+                PolicyMutants::hostsAddresses)
+            .on(Mutant::withAliases));
+    all.add(
+        policy(
+                "pins again for each device",
+                area,
+                Set.of(Rule.DEV_06),
+                PolicyMutants::pinsForEachDevice)
+            .on(Mutant::withAliases));
     all.add(
         policy(
             "takes all the device's cores for a copy",
@@ -385,6 +417,66 @@ final class PolicyMutants {
             () -> Wrong.hides("batchCopies")));
   }
 
+  /** Rows less those that go on where the one before ends, on both sides. */
+  private static List<Call.Row> withoutFurtherPieces(List<Call.Row> rows) {
+    List<Call.Row> first = new ArrayList<>();
+    for (int i = 0; i < rows.size(); i++) {
+      Call.Row row = rows.get(i);
+      Call.Row before = i == 0 ? null : rows.get(i - 1);
+      if (before == null
+          || before.source() + before.bytes() != row.source()
+          || before.destination() + before.bytes() != row.destination()) {
+        first.add(row);
+      }
+    }
+    return first;
+  }
+
+  private static Tap hostsAddresses() {
+    NavigableMap<Long, MemorySegment> seen = new ConcurrentSkipListMap<>();
+    return Wrong.calls(
+        Map.of(
+            "DevicePort.seenByDevice",
+            (call, through) -> {
+              DeviceRange told = (DeviceRange) through.go();
+              if (told != null) {
+                seen.put(told.address(), call.argument(MemorySegment.class, 0));
+              }
+              return told;
+            },
+            "KernelCopyPort.copyByKernel",
+            (call, through) -> {
+              CopyTable table = call.argument(CopyTable.class, 0);
+              long from = call.argument(Long.class, 2);
+              for (long row = from; row < call.argument(Long.class, 3); row++) {
+                Map.Entry<Long, MemorySegment> range = seen.floorEntry(table.destination(row));
+                if (range != null) {
+                  long offset = table.destination(row) - range.getKey();
+                  table.set(
+                      row,
+                      range.getValue().address() + offset,
+                      table.source(row),
+                      table.bytes(row));
+                }
+              }
+              return through.go();
+            }));
+  }
+
+  private static Interposer pinsForEachDevice() {
+    return Wrong.ports(
+        (port, name, arguments, behind) -> {
+          if (name.equals("seenByDevice")) {
+            try {
+              port.register((MemorySegment) arguments[0]);
+            } catch (DriverException already) {
+              return behind.go();
+            }
+          }
+          return behind.go();
+        });
+  }
+
   private static void order(List<Mutant> all) {
     String area = "order";
     all.add(
@@ -399,6 +491,84 @@ final class PolicyMutants {
             area,
             Set.of(Rule.STR_01),
             () -> Wrong.forgets("DevicePort.recordEvent")));
+    all.add(
+        policy(
+            "lets a store overtake the loads before it",
+            area,
+            Set.of(Rule.ORD_01, Rule.SLT_06),
+            PolicyMutants::storesOvertake));
+    all.add(
+        policy(
+            "lets a load overtake the store before it",
+            area,
+            Set.of(Rule.SLT_01),
+            PolicyMutants::loadsOvertake));
+    all.add(
+        policy(
+            "orders nothing by the default stream",
+            area,
+            Set.of(Rule.STR_04),
+            () ->
+                Wrong.calls(
+                    Map.of(
+                        "DevicePort.recordEvent",
+                        unlessDefault(1),
+                        "DevicePort.streamWait",
+                        unlessDefault(0)))));
+  }
+
+  /** Loads are kept back until the next store was submitted. */
+  private static Tap storesOvertake() {
+    List<Twist.Through> kept = new ArrayList<>();
+    return copies(
+        (call, through) -> {
+          if (isLoad(call)) {
+            kept.add(through);
+            return null;
+          }
+          return before(kept, through);
+        });
+  }
+
+  /** Every other store is kept back until the next load was submitted. */
+  private static Tap loadsOvertake() {
+    List<Twist.Through> kept = new ArrayList<>();
+    AtomicBoolean keeps = new AtomicBoolean(true);
+    return copies(
+        (call, through) -> {
+          if (isLoad(call)) {
+            return before(kept, through);
+          }
+          if (keeps.getAndSet(!keeps.get())) {
+            kept.add(through);
+            return null;
+          }
+          return through.go();
+        });
+  }
+
+  private static boolean isLoad(Call call) {
+    return call.argument(CopyTable.class, 0).direction() == CopyTable.Direction.HOST_TO_DEVICE;
+  }
+
+  private static @Nullable Object before(List<Twist.Through> kept, Twist.Through copy)
+      throws Throwable {
+    Object answer = copy.go();
+    for (Twist.Through one : kept) {
+      one.go();
+    }
+    kept.clear();
+    return answer;
+  }
+
+  /** Copies of one thread, on both paths that take tables of any kind. */
+  private static Tap copies(Twist twist) {
+    return Wrong.calls(Map.of("DevicePort.copyEach", twist, "BatchCopyPort.copyBatch", twist));
+  }
+
+  private static Twist unlessDefault(int stream) {
+    return (call, through) ->
+        call.argument(StreamHandle.class, stream).value() == DEFAULT_STREAM ? null : through.go();
   }
 
   private static void lifetimes(List<Mutant> all) {
@@ -507,7 +677,32 @@ final class PolicyMutants {
             "takes no refused commit back",
             area,
             Set.of(Rule.VMM_12),
-            () -> Wrong.forgets("VirtualMemoryPort.unmap", "VirtualMemoryPort.release")));
+            PolicyMutants::takesNothingBack));
+    all.add(
+        policy(
+            "consolidates without the contents",
+            area,
+            Set.of(Rule.VMM_07),
+            () ->
+                Wrong.call(
+                    "DevicePort.copyEach",
+                    (call, through) ->
+                        call.argument(CopyTable.class, 0).direction()
+                                == CopyTable.Direction.DEVICE_TO_DEVICE
+                            ? null
+                            : through.go())));
+    all.add(
+        policy(
+            "exports a page more as a dma-buf than it says",
+            area,
+            Set.of(Rule.EXP_08),
+            () ->
+                Wrong.call(
+                    "DmaBufPort.exportDmaBuf",
+                    (call, through) -> {
+                      DeviceRange range = call.argument(DeviceRange.class, 0);
+                      return through.goWith(new DeviceRange(range.address(), range.bytes() + 4096));
+                    })));
     all.add(
         policy(
             "makes all memory exportable",
@@ -534,6 +729,31 @@ final class PolicyMutants {
                     return through.goWith(first.get());
                   });
             }));
+  }
+
+  /** What was made is forgotten from the kit's refusal until something is made again. */
+  private static Tap takesNothingBack() {
+    AtomicBoolean refused = new AtomicBoolean();
+    Twist makes =
+        (_, through) -> {
+          try {
+            Object made = through.go();
+            refused.set(false);
+            return made;
+          } catch (DriverException told) {
+            refused.set(told.code() == KITS_CODE);
+            throw told;
+          }
+        };
+    Twist undoes = (_, through) -> refused.get() ? null : through.go();
+    return Wrong.calls(
+        Map.of(
+            "VirtualMemoryPort.create", makes,
+            "VirtualMemoryPort.map", makes,
+            "VirtualMemoryPort.allowAccess", makes,
+            "DevicePort.fill", makes,
+            "VirtualMemoryPort.unmap", undoes,
+            "VirtualMemoryPort.release", undoes));
   }
 
   private static void failures(List<Mutant> all) {
@@ -612,6 +832,12 @@ final class PolicyMutants {
                     })));
     all.add(
         policy(
+            "swallows that a stream could not be made to wait",
+            area,
+            Set.of(Rule.FLT_10),
+            () -> Wrong.swallows("DevicePort.streamWait")));
+    all.add(
+        policy(
             "swallows a refused copy",
             area,
             Set.of(Rule.FLT_08),
@@ -657,48 +883,44 @@ final class PolicyMutants {
     String area = "placement";
     all.add(
         policy(
-            "binds the wrong node",
-            area,
-            Set.of(Rule.NUM_01, Rule.NUM_04, Rule.NUM_06, Rule.NUM_08),
-            PolicyMutants::twoNodes,
-            PolicyMutants::otherNode));
+                "binds the wrong node",
+                area,
+                Set.of(Rule.NUM_01, Rule.NUM_04, Rule.NUM_06, Rule.NUM_08),
+                PolicyMutants::otherNode)
+            .on(Mutant::twoNodes));
+    all.add(
+        policy("binds nothing", area, Set.of(Rule.NUM_06), () -> Wrong.forgets("HostKernel.bind"))
+            .on(Mutant::twoNodes));
     all.add(
         policy(
-            "binds nothing",
-            area,
-            Set.of(Rule.NUM_06),
-            PolicyMutants::twoNodes,
-            () -> Wrong.forgets("HostKernel.bind")));
+                "interleaves over one node",
+                area,
+                Set.of(Rule.NUM_03),
+                () ->
+                    Wrong.call(
+                        "HostKernel.bind",
+                        (call, through) ->
+                            through.goWith(
+                                call.argument(Object.class, 0),
+                                call.argument(HostKernel.NodeMode.class, 1),
+                                Set.of(0))))
+            .on(Mutant::twoNodes));
     all.add(
         policy(
-            "interleaves over one node",
-            area,
-            Set.of(Rule.NUM_03),
-            PolicyMutants::twoNodes,
-            () ->
-                Wrong.call(
-                    "HostKernel.bind",
-                    (call, through) ->
-                        through.goWith(
-                            call.argument(Object.class, 0),
-                            call.argument(HostKernel.NodeMode.class, 1),
-                            Set.of(0)))));
+                "unmaps no huge pages",
+                area,
+                Set.of(Rule.HUG_06),
+                () -> Wrong.forgets("HostKernel.unmap"))
+            .on(Mutant::twoNodes));
     all.add(
         policy(
-            "unmaps no huge pages",
-            area,
-            Set.of(Rule.HUG_06),
-            PolicyMutants::twoNodes,
-            () -> Wrong.forgets("HostKernel.unmap")));
-    all.add(
-        policy(
-            "registers huge pages in halves of one",
-            area,
-            Set.of(Rule.HUG_04),
-            PolicyMutants::twoNodes,
-            () ->
-                Wrong.call(
-                    REGISTER, Wrong.range(range -> range.asSlice(0, range.byteSize() - 4096)))));
+                "registers huge pages in halves of one",
+                area,
+                Set.of(Rule.HUG_04),
+                () ->
+                    Wrong.call(
+                        REGISTER, Wrong.range(range -> range.asSlice(0, range.byteSize() - 4096))))
+            .on(Mutant::twoNodes));
     all.add(
         policy(
             "swallows that a policy was refused",

@@ -1,7 +1,9 @@
 package io.holdfast.conformance;
 
 import io.holdfast.Availability;
+import io.holdfast.Backend;
 import io.holdfast.Backends;
+import io.holdfast.Transcript;
 import io.holdfast.spi.BackendProvider;
 import io.holdfast.spi.ProbeLog;
 import io.holdfast.spi.StandardBackend;
@@ -9,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 
 /** Providers that tell discovery something else than they open. */
 final class ProviderMutants {
@@ -61,7 +64,38 @@ final class ProviderMutants {
             Set.of(Rule.DSC_03),
             (real, name, arguments, behind) ->
                 name.equals("open") && arguments.length == 1 ? real.open() : behind.go()));
+    all.add(
+        transcript(
+            "does not say why it was chosen",
+            area,
+            Set.of(Rule.DSC_04),
+            choice -> new Transcript.Choice(choice.id(), "")));
+    all.add(
+        transcript(
+            "says that another was chosen",
+            area,
+            Set.of(Rule.DSC_04),
+            choice -> new Transcript.Choice("another", choice.because())));
     return all;
+  }
+
+  private static Mutant transcript(
+      String name, String area, Set<Rule> rules, UnaryOperator<Transcript.Choice> other) {
+    return new Mutant(
+        name,
+        area,
+        rules,
+        Mutant::plain,
+        (_, tap) ->
+            Wrong.object(
+                Backend.class,
+                StandardBackend.interposing(tap, () -> Backends.select("cpu-sim")),
+                (backend, call, _, behind) ->
+                    call.equals("transcript")
+                        ? new Transcript(
+                            backend.transcript().entries(),
+                            backend.transcript().chosen().map(other))
+                        : behind.go()));
   }
 
   private static Mutant provider(

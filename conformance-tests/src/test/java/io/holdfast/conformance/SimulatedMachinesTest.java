@@ -9,6 +9,7 @@ import io.holdfast.conformance.run.Judge;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -54,5 +55,12 @@ final class SimulatedMachinesTest {
   void every_driver_keeps_the_rules(String personality) {
     ChosenMachine.choose(() -> SimMachine.builder().personality(personality).build());
     judge();
+  }
+
+  @Test
+  void memory_is_given_across_hosts_where_the_driver_does() {
+    ChosenMachine.choose(Mutant::withFabric);
+    Judge.Outcome outcome = Judge.judge(ChosenMachine.class, Set.of(Rule.EXP_07));
+    assertEquals(1, outcome.count(Verdict.PASSED), outcome.toString());
   }
 }

@@ -130,14 +130,15 @@ final class Wrong {
 
   /** A port of which one optional part is not there. */
   static Interposer hides(String part) {
+    return ports((_, name, _, behind) -> name.equals(part) ? Optional.empty() : behind.go());
+  }
+
+  /** Device ports that answer otherwise. */
+  static Interposer ports(AnswerOf<DevicePort> answer) {
     return new Interposer() {
       @Override
       public AcceleratorDriver driver(AcceleratorDriver driver) {
-        return making(
-                AcceleratorDriver.class,
-                DevicePort.class,
-                (_, name, _, behind) -> name.equals(part) ? Optional.empty() : behind.go())
-            .apply(driver);
+        return making(AcceleratorDriver.class, DevicePort.class, answer).apply(driver);
       }
     };
   }

@@ -1,6 +1,6 @@
 /**
- * Requests from configuration keys that people know from elsewhere. Nothing else reads
- * configuration.
+ * Configuration: requests from keys that people know from elsewhere, and system properties, which
+ * are understood or refused by name.
  */
 @NullMarked
 package io.holdfast.internal.config;

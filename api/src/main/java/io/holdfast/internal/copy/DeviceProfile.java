@@ -1,6 +1,7 @@
 package io.holdfast.internal.copy;
 
 import io.holdfast.BackendKind;
+import io.holdfast.internal.config.SystemSetting;
 import io.holdfast.internal.core.CoreDevice;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -57,7 +58,7 @@ final class DeviceProfile {
     if (kept.isPresent()) {
       return kept.get();
     }
-    if ("never".equals(System.getProperty(MEASURE_PROPERTY))) {
+    if (SystemSetting.word(MEASURE_PROPERTY, "once", "never").equals("never")) {
       return CopyProfile.unknown("measuring is turned off by " + MEASURE_PROPERTY);
     }
     try (Calibration calibration =

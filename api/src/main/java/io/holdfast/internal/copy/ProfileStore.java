@@ -1,6 +1,7 @@
 package io.holdfast.internal.copy;
 
 import io.holdfast.device.DeviceInfo;
+import io.holdfast.error.SettingException;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.spi.HostKernel;
 import java.io.IOException;
@@ -37,11 +38,13 @@ final class ProfileStore {
   /**
    * The folder by the system property {@value #FOLDER_PROPERTY}, else {@code holdfast} in {@code
    * XDG_CACHE_HOME} or {@code ~/.cache}.
+   *
+   * @throws SettingException where the property names something else than a folder
    */
   static ProfileStore ofThisUser() {
     String named = System.getProperty(FOLDER_PROPERTY);
     if (named != null) {
-      return new ProfileStore(named.isEmpty() ? null : path(named));
+      return new ProfileStore(folder(named));
     }
     String caches = System.getenv("XDG_CACHE_HOME");
     if (caches != null && !caches.isEmpty()) {
@@ -49,6 +52,15 @@ final class ProfileStore {
     }
     Path home = path(System.getProperty("user.home", ""));
     return new ProfileStore(under(under(home, ".cache"), "holdfast"));
+  }
+
+  private static @Nullable Path folder(String named) {
+    Path folder = path(named);
+    if (!named.isEmpty()
+        && (folder == null || (Files.exists(folder) && !Files.isDirectory(folder)))) {
+      throw new SettingException(FOLDER_PROPERTY, named, "a folder", null);
+    }
+    return folder;
   }
 
   private static @Nullable Path path(String text) {

@@ -11,6 +11,7 @@ import io.holdfast.device.Order;
 import io.holdfast.device.StaleException;
 import io.holdfast.error.BusyException;
 import io.holdfast.internal.SegmentOwner;
+import io.holdfast.internal.config.SystemSetting;
 import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.internal.event.CopyEnds;
 import io.holdfast.internal.event.Geometries;
@@ -54,7 +55,8 @@ final class StandardRoute implements CopyRoute {
   private final @Nullable BatchCopyPort batch;
   private final @Nullable KernelCopyPort kernel;
   private final PathChooser chooser;
-  private final int firstRows = Math.max(1, Integer.getInteger(FIRST_ROWS_PROPERTY, FIRST_ROWS));
+  private final int firstRows =
+      (int) SystemSetting.number(FIRST_ROWS_PROPERTY, 1, Integer.MAX_VALUE).orElse(FIRST_ROWS);
   private final long blockBytes;
   private final int shapeParts;
   private final UseCount uses = new UseCount();

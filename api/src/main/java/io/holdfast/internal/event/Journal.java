@@ -5,6 +5,7 @@ import io.holdfast.event.Activity;
 import io.holdfast.event.Statistics;
 import io.holdfast.event.Statistics.Series;
 import io.holdfast.event.Statistics.Tally;
+import io.holdfast.internal.config.SystemSetting;
 import io.holdfast.internal.tree.Standing;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -26,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  * while nobody records.
  */
 public final class Journal {
-  private static final long NATIVE_NANOS = nativeNanos();
-
   // A runtime may come without jdk.jfr, and on the module path nobody may have asked for it. The
   // class that needs it is not even loaded then.
   private static final boolean RECORDABLE = recordable();
@@ -38,6 +37,7 @@ public final class Journal {
   private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
   private static final AtomicBoolean ENOUGH = new AtomicBoolean();
 
+  private final long nativeNanos = nativeThreshold();
   private final String backend;
   private final OptionalInt device;
   private final Map<Activity, Counter> counters = new EnumMap<>(Activity.class); // never changed
@@ -73,9 +73,9 @@ public final class Journal {
         .isPresent();
   }
 
-  private static long nativeNanos() {
-    Long asked = Long.getLong(Activity.NATIVE_THRESHOLD_PROPERTY);
-    return asked == null ? 10_000_000L : asked;
+  private static long nativeThreshold() {
+    return SystemSetting.number(Activity.NATIVE_THRESHOLD_PROPERTY, 0, Long.MAX_VALUE)
+        .orElse(10_000_000L);
   }
 
   /**
@@ -409,7 +409,7 @@ public final class Journal {
    */
   public void called(String call, long begun) {
     long nanos = System.nanoTime() - begun;
-    if (nanos >= NATIVE_NANOS) {
+    if (nanos >= nativeNanos) {
       done(Activity.NATIVE_CALL, null, call, 0, nanos);
     }
   }

@@ -18,7 +18,7 @@ final class ControlPage implements AutoCloseable {
   static final long MAGIC = 0x484F_4C44_4641_5354L;
 
   /** Changes whenever the words below do. */
-  static final long VERSION = 1;
+  static final long VERSION = 2;
 
   /** How many ranks fit on the smallest page there is, after the words in front. */
   static final int MOST_RANKS = 200;
@@ -48,6 +48,9 @@ final class ControlPage implements AutoCloseable {
   // What a rank says of its slice.
   static final long POPULATED = 1;
   static final long NEVER = 2;
+
+  /** From here on: how many base pages of it are populated, more than that. */
+  static final long UNDER_WAY = 16;
 
   private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
 

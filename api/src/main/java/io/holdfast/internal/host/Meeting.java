@@ -97,7 +97,6 @@ final class Meeting implements AutoCloseable {
    */
   <T> T comeTogether(Runnable beforeCreating, MapsFile<T> sizing, MapsFile<T> joining) {
     while (true) {
-      requireTime();
       Optional<FileHandle> fresh =
           claim(controlFolder, SharedNames.control(request.name()), LockMode.SHARED);
       if (fresh.isPresent()) {
@@ -111,6 +110,7 @@ final class Meeting implements AutoCloseable {
         awaitReady();
         return joining.map(there(data));
       }
+      requireTime();
       kernel.pause(PAUSE_NANOS);
     }
   }
@@ -195,12 +195,12 @@ final class Meeting implements AutoCloseable {
   private FileHandle claimData() {
     String name = SharedNames.data(request.name());
     while (true) {
-      requireTime();
       Optional<FileHandle> fresh = claim(dataFolder, name, LockMode.EXCLUSIVE);
       if (fresh.isPresent()) {
         return fresh.get();
       }
       if (!Reaper.removeIfStale(kernel, dataFolder, name)) {
+        requireTime();
         kernel.pause(PAUSE_NANOS);
       }
     }

@@ -4,6 +4,7 @@ import io.holdfast.error.Errno;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.error.HostKernelException;
 import io.holdfast.error.UnsupportedException;
+import io.holdfast.internal.config.SystemSetting;
 import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.HostKernel.Advice;
 import io.holdfast.spi.HostKernel.ThreadPlace;
@@ -139,7 +140,7 @@ final class Populator {
             .map(place -> place.cpus().size())
             .filter(count -> count > 0)
             .orElse(Runtime.getRuntime().availableProcessors());
-    int fixed = Integer.getInteger(THREADS, 0);
+    int fixed = (int) SystemSetting.number(THREADS, 1, Integer.MAX_VALUE).orElse(0);
     if (fixed > 0) {
       this.tuner = ThreadTuner.fixed(Math.min(fixed, slices), slices);
       notes.add("the number of populate threads is fixed at " + fixed + " by " + THREADS);

@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class SharedProgress implements Progress {
   private static final long PAUSE_NANOS = Duration.ofMillis(2).toNanos();
 
+  /** A rank that is alive may need so long for a slice of the populating. */
+  private static final long LEAST_PATIENCE_NANOS = Duration.ofSeconds(2).toNanos();
+
   private final HostKernel kernel;
   private final SharedRequest request;
   private final int rank;
@@ -71,26 +74,42 @@ final class SharedProgress implements Progress {
       if (each == rank) {
         mine.await(0, Math.min(end - each * sliceBytes, sliceBytes));
       } else {
-        awaitPeer(each, Long.MAX_VALUE);
+        awaitPeer(each);
       }
     }
   }
 
-  /** Waits for another rank's slice, so long at most. */
-  void awaitPeer(int peer, long patienceNanos) {
-    long begun = kernel.nanoTime();
+  /**
+   * Waits for another rank's slice while it grows.
+   *
+   * @throws SharingException when the rank gives up, or does nothing for too long: it may be dead
+   */
+  void awaitPeer(int peer) {
+    long patience = Math.max(LEAST_PATIENCE_NANOS, Meeting.nanos(request.patience()));
+    long since = kernel.nanoTime();
+    long before = page.get(ControlPage.atSlice(peer));
     while (!isThere(peer)) {
       RuntimeException reason = end;
       if (reason != null) {
         throw reason;
       }
-      if (page.get(ControlPage.atSlice(peer)) == ControlPage.NEVER) {
+      long now = page.get(ControlPage.atSlice(peer));
+      if (now == ControlPage.NEVER) {
         throw failure(Reason.PEER_FAILED, "rank " + peer + " failed to populate its slice");
       }
-      if (kernel.nanoTime() - begun >= patienceNanos) {
+      if (now != before) {
+        before = now;
+        since = kernel.nanoTime();
+      } else if (kernel.nanoTime() - since >= patience) {
         throw failure(
             Reason.TIMEOUT,
-            "rank " + peer + " did not populate its slice within " + request.patience());
+            "rank "
+                + peer
+                + ", process "
+                + page.get(ControlPage.atProcess(peer))
+                + ", populated nothing of its slice for "
+                + Duration.ofNanos(patience)
+                + " and may be dead");
       }
       kernel.pause(PAUSE_NANOS);
     }

@@ -197,7 +197,10 @@ final class Sharing {
             : Optional.of(new TakenFile(kernel, meeting.takeFile(), rank * sliceBytes));
     RegionMemory memory = mapper.owned(mapped.pages(), file);
     ControlPage page = meeting.takePage();
-    Watermark watermark = new Watermark(0);
+    long basePage = kernel.basePageBytes();
+    Watermark watermark =
+        new Watermark(
+            0, to -> page.set(ControlPage.atSlice(rank), ControlPage.UNDER_WAY + to / basePage));
     StandardSharedRegion region;
     try {
       region =

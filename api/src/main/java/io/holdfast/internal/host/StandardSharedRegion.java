@@ -102,7 +102,7 @@ final class StandardSharedRegion extends StandardRegion implements SharedRegion 
     Objects.checkIndex(peer, shared.ranks());
     requireOpen();
     if (peer != rank) {
-      progress.awaitPeer(peer, Meeting.nanos(shared.patience()));
+      progress.awaitPeer(peer);
     }
     return sliceOf(peer);
   }

@@ -2,6 +2,7 @@ package io.holdfast.internal.host;
 
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** How far memory is populated from its start, to be waited for. Safe from any thread. */
@@ -9,10 +10,21 @@ final class Watermark implements Progress {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition moved = lock.newCondition();
   private volatile long bytes;
+  private final LongConsumer listener;
   private @Nullable RuntimeException end;
 
   Watermark(long bytes) {
+    this(bytes, _ -> {});
+  }
+
+  /**
+   * Tells how it moves.
+   *
+   * @param listener is given each new value, in order, one at a time
+   */
+  Watermark(long bytes, LongConsumer listener) {
     this.bytes = bytes;
+    this.listener = listener;
   }
 
   @Override
@@ -31,6 +43,7 @@ final class Watermark implements Progress {
     try {
       if (to > bytes) {
         bytes = to;
+        listener.accept(to);
         moved.signalAll();
       }
     } finally {

@@ -1,9 +1,13 @@
 package io.holdfast.internal.pin;
 
 import io.holdfast.error.HoldfastException;
+import io.holdfast.error.HostKernelException;
+import io.holdfast.error.SettingException;
+import io.holdfast.internal.config.SystemSetting;
 import io.holdfast.pin.PinException;
 import io.holdfast.pin.Pinner;
 import io.holdfast.spi.HostKernel;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
@@ -72,7 +76,12 @@ final class PinBudget implements AutoCloseable {
   private @Nullable PinLedger ledger() {
     String folder = System.getProperty(Pinner.LEDGER_PROPERTY);
     if (ledger == null && folder != null && !folder.isBlank()) {
-      ledger = PinLedger.open(kernel, Path.of(folder.strip()));
+      try {
+        ledger = PinLedger.open(kernel, Path.of(folder.strip()));
+      } catch (HostKernelException | InvalidPathException refused) {
+        throw new SettingException(
+            Pinner.LEDGER_PROPERTY, folder, "a folder in which a file can be kept", refused);
+      }
     }
     return ledger;
   }
@@ -105,23 +114,6 @@ final class PinBudget implements AutoCloseable {
   }
 
   private static OptionalLong limit() {
-    String text = System.getProperty(Pinner.BUDGET_PROPERTY);
-    if (text == null || text.isBlank()) {
-      return OptionalLong.empty();
-    }
-    try {
-      long bytes = Long.parseLong(text.strip());
-      if (bytes >= 0) {
-        return OptionalLong.of(bytes);
-      }
-    } catch (NumberFormatException _) {
-      // said below
-    }
-    throw new IllegalArgumentException(
-        "the system property "
-            + Pinner.BUDGET_PROPERTY
-            + " must be a number of bytes, not '"
-            + text
-            + "'");
+    return SystemSetting.number(Pinner.BUDGET_PROPERTY, 0, Long.MAX_VALUE);
   }
 }

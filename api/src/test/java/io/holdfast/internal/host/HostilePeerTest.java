@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.holdfast.error.HoldfastException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.PageKind;
+import io.holdfast.host.SharedRegion;
 import io.holdfast.host.SharedRequest;
 import io.holdfast.host.SharingException;
 import io.holdfast.host.SharingException.Reason;
@@ -25,6 +26,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -129,6 +132,23 @@ final class HostilePeerTest {
     try (Peer peer = new Peer(2 * MIB)) {
       peer.thenSay(77);
       assertEquals(Reason.MISMATCH, join().reason());
+    }
+  }
+
+  /** As one that was killed right after it had mapped the memory. */
+  @Test
+  void a_peer_that_never_populates_its_slice_is_given_up() throws Exception {
+    try (Peer peer = new Peer(2 * MIB)) {
+      peer.thenSay(ControlPage.READY);
+      try (SharedRegion region =
+          backend.pageSource().share(request().patience(Duration.ofSeconds(1)), 1)) {
+        ExecutionException ended =
+            assertThrows(ExecutionException.class, () -> region.ready().get(30, TimeUnit.SECONDS));
+        SharingException told = assertInstanceOf(SharingException.class, ended.getCause());
+        assertEquals(Reason.TIMEOUT, told.reason());
+        assertThrows(SharingException.class, () -> region.of(0));
+        assertEquals(MIB, region.mine().logicalBytes());
+      }
     }
   }
 

@@ -114,6 +114,15 @@ class SharedRegionTest {
   }
 
   @Test
+  void whoWaitsForNobodyNeedsNoPatience() {
+    SharedRequest alone = request(1, MIB).patience(Duration.ZERO);
+    try (SharedRegion region = backend.pageSource().share(alone, 0)) {
+      region.ready().join();
+      assertEquals(MIB, region.mine().logicalBytes());
+    }
+  }
+
+  @Test
   void whatOneRankWritesAllOthersRead() throws IOException {
     List<SharedRegion> ranks = shareAll(request(3, 3 * MIB + 5));
     long slice = 3 * MIB + kernel.basePageBytes();

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.holdfast.device.DeviceSegment;
+import io.holdfast.error.SettingException;
 import io.holdfast.host.HostRequest;
 import io.holdfast.host.PageKind;
 import io.holdfast.internal.pin.FakeDriver.Call;
@@ -422,8 +423,11 @@ class PinFieldReportsTest {
     first.close();
     pin(FakeRegion.of(BASE + GIB, GIB), PinRequest.strict()).close();
     System.setProperty(Pinner.BUDGET_PROPERTY, "lots");
-    assertThrows(
-        IllegalArgumentException.class, () -> pin(FakeRegion.of(BASE, GIB), PinRequest.strict()));
+    SettingException nonsense =
+        assertThrows(
+            SettingException.class, () -> pin(FakeRegion.of(BASE, GIB), PinRequest.strict()));
+    assertEquals(Pinner.BUDGET_PROPERTY, nonsense.setting());
+    assertEquals("lots", nonsense.value());
   }
 
   @Test

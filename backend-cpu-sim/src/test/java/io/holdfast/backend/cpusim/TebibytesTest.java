@@ -16,7 +16,6 @@ import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import io.holdfast.layout.Plane;
 import io.holdfast.pool.HostPool;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -37,28 +36,8 @@ class TebibytesTest {
   }
 
   private static void run(String heap, long bytes) throws Exception {
-    Process child =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                heap,
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                String.join(
-                    ":",
-                    System.getProperty("java.class.path"),
-                    System.getProperty("jdk.module.path", ""), // where tests run inside the module
-                    Path.of("target", "test-classes").toAbsolutePath().toString()),
-                Child.class.getName(),
-                Long.toString(bytes))
-            .redirectErrorStream(true)
-            .start();
-    String words;
-    try (var output = child.inputReader()) {
-      words = String.join("\n", output.lines().toList());
-    }
-
-    assertEquals(0, child.waitFor(), words);
-    System.out.println(words); // how long it took, for people
+    // How long it took, for people.
+    System.out.println(ChildJvm.run(List.of(heap), Child.class, Long.toString(bytes)));
   }
 
   /** What runs there. */

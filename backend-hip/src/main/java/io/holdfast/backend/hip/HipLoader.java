@@ -93,6 +93,13 @@ final class HipLoader {
       log.tried("operating system", system);
       return refused("this is " + system + ", and the HIP backend knows Linux only", "");
     }
+    String kernels = around.property(KERNELS_PROPERTY).orElse("off");
+    if (!List.of("off", "on").contains(kernels)) {
+      log.tried("system property " + KERNELS_PROPERTY, kernels);
+      return refused(
+          KERNELS_PROPERTY + " is '" + kernels + "', which is neither on nor off",
+          "Set it to on or off, or remove it");
+    }
     noteEnvironment();
     noteDeviceNodes();
     log.tried(

@@ -26,8 +26,8 @@ final class SimulatedVersions {
       Path folder = Files.createTempDirectory("holdfast-hip-");
       SimulatedRuntime runtime = new SimulatedRuntime(folder, Personalities.named(version), 2);
       opened.add(runtime);
+      folder.toFile().deleteOnExit(); // the last one named goes first
       runtime.file().toFile().deleteOnExit();
-      folder.toFile().deleteOnExit();
       return runtime.backendWithoutKernels();
     } catch (IOException unwritable) {
       throw new UncheckedIOException(unwritable);

@@ -8,9 +8,10 @@ import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
-/** Compiles libtiny, once. */
+/** Compiles libtiny, once for each JVM: several may run tests at a time. */
 final class TinyLibrary {
-  private static final Path FOLDER = Path.of("target", "tiny");
+  private static final Path FOLDER =
+      Path.of("target", "tiny", Long.toString(ProcessHandle.current().pid()));
 
   private TinyLibrary() {}
 

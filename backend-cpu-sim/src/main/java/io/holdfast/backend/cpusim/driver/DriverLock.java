@@ -4,18 +4,24 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The lock inside the simulated driver.
+ * The lock inside the simulated driver, and inside whatever its calls come through: the simulated
+ * host's pages, fault scripts, schedules. A lock that let a virtual thread park while it holds
+ * another of these would leave all carriers spinning for that one.
  *
  * <p>A thread inside a real driver call stays on its operating system thread whatever it waits for.
  * A virtual thread that waited for a Java lock would move to another carrier, and the simulator
  * would show that carrier's context to it. So a virtual thread spins here and never moves.
  */
-final class DriverLock {
+public final class DriverLock {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private int waiting;
 
-  void lock() {
+  /** A lock that nobody holds. */
+  public DriverLock() {}
+
+  /** Takes it, as often as wanted. Any thread. */
+  public void lock() {
     if (Thread.currentThread().isVirtual()) {
       while (!lock.tryLock()) {
         Thread.onSpinWait();
@@ -25,7 +31,8 @@ final class DriverLock {
     }
   }
 
-  void unlock() {
+  /** Gives it back, by the thread that took it. */
+  public void unlock() {
     lock.unlock();
   }
 

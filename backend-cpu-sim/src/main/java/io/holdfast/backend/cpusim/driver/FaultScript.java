@@ -90,6 +90,10 @@ public record FaultScript(List<Rule> rules) {
    * @return the script
    */
   public static FaultScript seeded(long seed, int refusals, long amongCalls, int code) {
+    if (refusals < 0 || amongCalls < 1) {
+      throw new IllegalArgumentException(
+          refusals + " refusals cannot be among " + amongCalls + " calls");
+    }
     SplittableRandom random = new SplittableRandom(seed);
     FaultScript script = none();
     for (int i = 0; i < refusals; i++) {
@@ -164,11 +168,10 @@ public record FaultScript(List<Rule> rules) {
     }
     Action action =
         switch (verb) {
-          case "fail" -> new Fail((int) number(object));
+          case "fail" -> new Fail(code(object));
           case "delay" -> new Delay(nanos(object));
           case "hang" -> new Hang(object.isEmpty() ? "hang" : object);
-          case "lose" ->
-              new LoseDevice(object.isEmpty() ? Codes.LAUNCH_FAILED : (int) number(object));
+          case "lose" -> new LoseDevice(object.isEmpty() ? Codes.LAUNCH_FAILED : code(object));
           default ->
               throw new IllegalArgumentException(
                   "'" + verb + "' is none of fail, delay, hang, lose");
@@ -205,10 +208,18 @@ public record FaultScript(List<Rule> rules) {
 
   private static long number(String text) {
     try {
-      return Long.decode(text);
+      return text.startsWith("0x") ? Long.parseLong(text.substring(2), 16) : Long.parseLong(text);
     } catch (NumberFormatException wrong) {
       throw new IllegalArgumentException("'" + text + "' is not a number", wrong);
     }
+  }
+
+  private static int code(String text) {
+    long code = number(text);
+    if (code != (int) code) {
+      throw new IllegalArgumentException("'" + text + "' is no code: it does not fit into 32 bits");
+    }
+    return (int) code;
   }
 
   private static long nanos(String text) {
@@ -305,7 +316,14 @@ public record FaultScript(List<Rule> rules) {
    *
    * @param nanos how much
    */
-  public record Delay(long nanos) implements Action {}
+  public record Delay(long nanos) implements Action {
+    /** Checks. */
+    public Delay {
+      if (nanos < 0) {
+        throw new IllegalArgumentException("a delay is not negative: " + nanos + " ns");
+      }
+    }
+  }
 
   /**
    * It does not return until released, then does what it should.

@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What shall go wrong: rules that are asked before every call. Any thread.
  *
- * <p>Each rule counts the calls it matches from the moment it is added. A refused call has no
- * effect, as with a real driver.
+ * <p>Each rule counts the calls it matches from the moment it is added, also those at which another
+ * strikes; where several would strike at one call, the first that was added does. A refused call
+ * has no effect, as with a real driver.
  */
 public final class Faults {
   /** Not a monitor: calls of virtual threads pass here, and stay on their carriers. */
@@ -153,16 +154,17 @@ public final class Faults {
   private Optional<FaultScript.Action> decide(Operation operation) {
     lock.lock();
     try {
+      Armed first = null;
       for (Armed one : armed) {
-        if (one.rule.matches(operation)) {
-          one.seen++;
-          if (one.rule.strikesAt(one.seen)) {
-            one.strikes++;
-            return Optional.of(one.rule.action());
-          }
+        if (one.rule.matches(operation) && one.rule.strikesAt(++one.seen) && first == null) {
+          first = one;
         }
       }
-      return Optional.empty();
+      if (first == null) {
+        return Optional.empty();
+      }
+      first.strikes++;
+      return Optional.of(first.rule.action());
     } finally {
       lock.unlock();
     }

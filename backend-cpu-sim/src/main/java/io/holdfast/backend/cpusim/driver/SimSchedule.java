@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class SimSchedule {
   private static final int FIRST_ROOM = 64;
 
+  private final DriverLock lock = new DriverLock(); // asked inside driver calls
   private final @Nullable SplittableRandom random;
   private final int[] given;
   private final int lazyPercent;
@@ -95,23 +96,35 @@ public final class SimSchedule {
   }
 
   /** Which of so many streams goes on, or -1 for none yet. */
-  synchronized int afterSubmission(int streams) {
-    if (eager) {
-      return 0;
+  int afterSubmission(int streams) {
+    lock.lock();
+    try {
+      if (eager) {
+        return 0;
+      }
+      if (random != null) {
+        boolean later = random.nextInt(100) < lazyPercent;
+        return later
+            ? note(0, streams + 1) - 1
+            : note(1 + random.nextInt(streams), streams + 1) - 1;
+      }
+      return note(next(streams + 1), streams + 1) - 1;
+    } finally {
+      lock.unlock();
     }
-    if (random != null) {
-      boolean later = random.nextInt(100) < lazyPercent;
-      return later ? note(0, streams + 1) - 1 : note(1 + random.nextInt(streams), streams + 1) - 1;
-    }
-    return note(next(streams + 1), streams + 1) - 1;
   }
 
   /** Which of so many streams goes on. */
-  synchronized int whileWaiting(int streams) {
-    if (eager) {
-      return 0;
+  int whileWaiting(int streams) {
+    lock.lock();
+    try {
+      if (eager) {
+        return 0;
+      }
+      return random == null ? note(next(streams), streams) : note(random.nextInt(streams), streams);
+    } finally {
+      lock.unlock();
     }
-    return random == null ? note(next(streams), streams) : note(random.nextInt(streams), streams);
   }
 
   private int next(int possibilities) {
@@ -134,12 +147,22 @@ public final class SimSchedule {
    *
    * @return the possibility at each choice
    */
-  public synchronized int[] choices() {
-    return Arrays.copyOf(taken, count);
+  public int[] choices() {
+    lock.lock();
+    try {
+      return Arrays.copyOf(taken, count);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** How many possibilities each of {@link #choices} had. */
-  synchronized int[] possibilities() {
-    return Arrays.copyOf(offered, count);
+  int[] possibilities() {
+    lock.lock();
+    try {
+      return Arrays.copyOf(offered, count);
+    } finally {
+      lock.unlock();
+    }
   }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.backend.cpusim.host;
 
+import io.holdfast.backend.cpusim.driver.DriverLock;
 import io.holdfast.backend.cpusim.driver.SimClock;
 import io.holdfast.spi.HostKernel.ThreadPlace;
 import java.util.ArrayList;
@@ -14,7 +15,6 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +28,7 @@ public final class SimHost {
   final HostSpec spec;
   final SimClock clock;
   final Map<String, Integer> devices;
-  final ReentrantLock lock = new ReentrantLock();
+  final DriverLock lock = new DriverLock(); // driver calls touch pages
 
   private final SortedMap<Integer, Long> freeBytes = new TreeMap<>();
   private final Map<Long, PoolState> pools = new TreeMap<>();

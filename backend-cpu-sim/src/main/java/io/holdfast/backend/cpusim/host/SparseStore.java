@@ -2,11 +2,13 @@ package io.holdfast.backend.cpusim.host;
 
 import io.holdfast.error.Errno;
 import io.holdfast.error.HostKernelException;
+import io.holdfast.error.SettingException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -36,7 +38,12 @@ final class SparseStore implements AutoCloseable {
               StandardOpenOption.WRITE,
               StandardOpenOption.SPARSE,
               StandardOpenOption.DELETE_ON_CLOSE);
-    } catch (IOException refused) {
+    } catch (IOException | InvalidPathException refused) {
+      String named = System.getProperty(FOLDER_PROPERTY);
+      if (named != null) {
+        throw new SettingException(
+            FOLDER_PROPERTY, named, "a folder in which a file can be made", refused);
+      }
       throw refused("a file for simulated memory", refused);
     }
   }

@@ -14,6 +14,7 @@ import io.holdfast.backend.cpusim.driver.FaultScript.LoseDevice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -57,6 +58,37 @@ class FaultScriptTest {
     assertEquals(new Every(1), rules.get(5).when());
   }
 
+  @Test
+  void aLeadingZeroIsNoOtherBase() {
+    assertEquals(
+        new At(10, 10), FaultScript.parse("host-register 010 fail 2").rules().getFirst().when());
+  }
+
+  @Test
+  void eachRuleCountsAlsoTheCallsAtWhichAnotherStrikes() {
+    Faults faults = new Faults(SimClock.real());
+    faults.add(
+        FaultScript.parse(
+            """
+            event-create every 2 delay 1ns
+            event-create 5       fail 3
+            event-create 4       fail 2
+            """));
+    List<Integer> codes = new ArrayList<>();
+    for (int call = 1; call <= 6; call++) {
+      codes.add(faults.strike(Operation.EVENT_CREATE));
+    }
+
+    // At the fourth the first rule acts; the fifth is the fifth all the same.
+    assertEquals(List.of(0, 0, 0, 0, 3, 0), codes);
+    assertEquals(4, faults.strikes());
+  }
+
+  @Test
+  void refusalsAmongNoCallsAreNotPossible() {
+    assertThrows(IllegalArgumentException.class, () -> FaultScript.seeded(1, 1, 0, 2));
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -65,6 +97,8 @@ class FaultScriptTest {
         "host-register three fail 1",
         "host-register 3 explode 1",
         "host-register 0 fail 1",
+        "host-register 1 fail 4294967297",
+        "host-register 1 delay -5ms",
         "host-register 5..3 fail 1",
         "host-register 1 fail 0",
         "host-register 1 fail 1 now",
