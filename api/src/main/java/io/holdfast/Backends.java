@@ -7,7 +7,10 @@ import io.holdfast.internal.discovery.Discovery.Found;
 import io.holdfast.spi.BackendProvider;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds and chooses backends. Safe from any thread.
@@ -27,11 +30,13 @@ public final class Backends {
   /**
    * Asks every provider; never throws.
    *
-   * @param more class loaders whose providers count too, for example a plug-in's
+   * @param more class loaders whose providers count too, for example a plug-in's; null, as
+   *     bootstrap classes have it, is as good as the platform's
    * @return what was seen
    */
-  public static Transcript discover(ClassLoader... more) {
-    return look(List.of(more)).transcript();
+  @SuppressWarnings("exports") // naming @Nullable binds nobody to have it
+  public static Transcript discover(@Nullable ClassLoader... more) {
+    return look(known(more)).transcript();
   }
 
   /**
@@ -84,6 +89,15 @@ public final class Backends {
         : byRule(discovery, selection.simulated());
   }
 
+  static List<ClassLoader> known(@Nullable ClassLoader... loaders) {
+    if (Objects.isNull(loaders)) { // in place of one null loader
+      return List.of();
+    }
+    return Stream.of(loaders)
+        .map(one -> one == null ? ClassLoader.getPlatformClassLoader() : one)
+        .toList();
+  }
+
   private static Discovery look(List<ClassLoader> more) {
     Discovery discovery = new Discovery();
     look(discovery, more);
@@ -134,39 +148,72 @@ public final class Backends {
             .filter(found -> found.entry().id().equals(named.id()))
             .findFirst();
     if (known.isEmpty()) {
-      throw new BackendUnavailableException(
-          "there is no backend '" + named.id() + "' (" + named.because() + ")",
-          "Put its artifact on the class path or module path, or name one of these:",
-          discovery.transcript(),
-          null);
+      throw absent(named, discovery.transcript());
     }
     Found found = known.get();
     if (!found.isUsable()) {
-      throw unavailable(found, named.because(), discovery.transcript());
+      throw unavailable(found.entry(), named.because(), discovery.transcript());
     }
-    List<String> variants = found.provider().variants();
-    if (named.variant().isPresent() && !variants.contains(named.variant().get())) {
+    if (named.variant().isPresent()) {
+      requireVariant(found, named, named.variant().get(), discovery.transcript());
+    }
+    return open(found, named.variant(), named.because(), discovery.transcript());
+  }
+
+  private static BackendUnavailableException absent(Named named, Transcript transcript) {
+    for (Transcript.Entry entry : transcript.entries()) {
+      if (entry.id().equals(named.id())) {
+        return unavailable(entry, named.because(), transcript);
+      }
+    }
+    return new BackendUnavailableException(
+        "there is no backend '" + named.id() + "' (" + named.because() + ")",
+        "Put its artifact on the class path or module path, or name one of these:",
+        transcript,
+        null);
+  }
+
+  private static void requireVariant(
+      Found found, Named named, String variant, Transcript transcript) {
+    List<String> variants;
+    try {
+      List<String> said = found.provider().variants();
+      variants = List.copyOf(Objects.requireNonNull(said, "it answered nothing"));
+    } catch (Throwable failure) { // a provider may do anything
+      throw new BackendUnavailableException(
+          "backend '"
+              + named.id()
+              + "' cannot say whether it has the variant '"
+              + variant
+              + "' ("
+              + named.because()
+              + "): its variants() failed: "
+              + Discovery.describe(failure),
+          "Report it to whoever made the backend, or name it without a variant",
+          transcript,
+          failure);
+    }
+    if (!variants.contains(variant)) {
       throw new BackendUnavailableException(
           "backend '"
               + named.id()
               + "' has no variant '"
-              + named.variant().get()
+              + variant
               + "' ("
               + named.because()
               + "); it has "
               + variants,
           "Name one of them",
-          discovery.transcript(),
+          transcript,
           null);
     }
-    return open(found, named.variant(), named.because(), discovery.transcript());
   }
 
   private static BackendUnavailableException unavailable(
-      Found found, String because, Transcript transcript) {
-    Availability.Unavailable no = (Availability.Unavailable) found.entry().availability();
+      Transcript.Entry entry, String because, Transcript transcript) {
+    Availability.Unavailable no = (Availability.Unavailable) entry.availability();
     return new BackendUnavailableException(
-        "backend '" + found.entry().id() + "' cannot be used (" + because + "): " + no.reason(),
+        "backend '" + entry.id() + "' cannot be used (" + because + "): " + no.reason(),
         no.remedy(),
         transcript,
         no.cause().orElse(null));
@@ -207,7 +254,8 @@ public final class Backends {
     return discovery.found().stream()
         .filter(found -> found.isUsable() && found.entry().kind().equals(Optional.of(kind)))
         .min(
-            Comparator.comparingInt((Found found) -> -found.provider().priority())
+            Comparator.comparingInt(Found::priority)
+                .reversed()
                 .thenComparing(found -> found.entry().id()));
   }
 
@@ -224,10 +272,22 @@ public final class Backends {
         throw known;
       }
       throw new BackendUnavailableException(
-          "backend '" + name + "' was chosen (" + because + ") and failed to open: " + failure,
+          "backend '"
+              + name
+              + "' was chosen ("
+              + because
+              + ") and failed to open: "
+              + Discovery.describe(failure),
           "Its probe said it is usable; see the cause",
           transcript,
           failure);
+    }
+    if (Objects.isNull(backend)) {
+      throw new BackendUnavailableException(
+          "backend '" + name + "' was chosen (" + because + ") and its open() answered nothing",
+          "Report it to whoever made the backend",
+          transcript,
+          null);
     }
     if (backend instanceof CoreBackend core) {
       core.transcript(transcript);

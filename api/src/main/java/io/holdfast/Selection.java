@@ -3,6 +3,7 @@ package io.holdfast;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What backend is wanted.
@@ -56,11 +57,13 @@ public record Selection(Optional<String> id, Simulated simulated, List<ClassLoad
   /**
    * A changed copy.
    *
-   * @param more class loaders whose providers count too
+   * @param more class loaders whose providers count too; null, as bootstrap classes have it, is as
+   *     good as the platform's
    * @return the copy
    */
-  public Selection loaders(ClassLoader... more) {
-    return new Selection(id, simulated, List.of(more));
+  @SuppressWarnings("exports") // naming @Nullable binds nobody to have it
+  public Selection loaders(@Nullable ClassLoader... more) {
+    return new Selection(id, simulated, Backends.known(more));
   }
 
   /** Whether a simulated backend may be taken by rule. */

@@ -3,6 +3,7 @@ package io.holdfast.copy;
 import io.holdfast.error.DriverException;
 import io.holdfast.error.HoldfastException;
 import java.io.Serial;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -87,7 +88,7 @@ public final class CopyException extends HoldfastException {
   public record Descriptor(long source, long destination, long bytes) {
     @Override
     public String toString() {
-      return "%d bytes from 0x%x to 0x%x".formatted(bytes, source, destination);
+      return String.format(Locale.ROOT, "%d bytes from 0x%x to 0x%x", bytes, source, destination);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.holdfast.device;
 import io.holdfast.error.Category;
 import io.holdfast.error.HoldfastException;
 import java.io.Serial;
+import java.util.Locale;
 
 /**
  * A driver that returns memory only with its addresses did not give the same addresses again. The
@@ -28,11 +29,14 @@ public final class AddressesMovedException extends HoldfastException {
     super(
         Category.DISAGREEMENT,
         "reserving the same addresses again",
-        "%d bytes of addresses at 0x%x were given up to return memory, and the driver gave %s"
-            .formatted(
-                bytes,
-                wantedAddress,
-                givenAddress == 0 ? "nothing" : "0x%x instead".formatted(givenAddress)),
+        String.format(
+            Locale.ROOT,
+            "%d bytes of addresses at 0x%x were given up to return memory, and the driver gave %s",
+            bytes,
+            wantedAddress,
+            givenAddress == 0
+                ? "nothing"
+                : String.format(Locale.ROOT, "0x%x instead", givenAddress)),
         "Wake the region later, or close it: graphs and pointers into it are void until it wakes",
         null);
     this.wantedAddress = wantedAddress;

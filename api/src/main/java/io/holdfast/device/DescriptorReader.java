@@ -4,6 +4,7 @@ import io.holdfast.device.RegionDescriptor.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -21,8 +22,11 @@ final class DescriptorReader {
   RegionDescriptor read() {
     if (text.length() > RegionDescriptor.MOST_CHARACTERS) {
       throw new IllegalArgumentException(
-          "a descriptor of %d characters is longer than any: at most %d"
-              .formatted(text.length(), RegionDescriptor.MOST_CHARACTERS));
+          String.format(
+              Locale.ROOT,
+              "a descriptor of %d characters is longer than any: at most %d",
+              text.length(),
+              RegionDescriptor.MOST_CHARACTERS));
     }
     Map<String, Object> fields = object(Depth.REGION);
     space();

@@ -1,5 +1,7 @@
 package io.holdfast.device;
 
+import java.util.Locale;
+
 /**
  * One part of every block, on the device.
  *
@@ -27,8 +29,12 @@ public record DevicePlane(DeviceSegment memory, long strideBytes) {
         || strideBytes % kernelBlocks != 0
         || memory.byteSize() % strideBytes != 0) {
       throw new IllegalArgumentException(
-          "%d bytes in blocks with a stride of %d cannot be split into %d kernel blocks each"
-              .formatted(memory.byteSize(), strideBytes, kernelBlocks));
+          String.format(
+              Locale.ROOT,
+              "%d bytes in blocks with a stride of %d cannot be split into %d kernel blocks each",
+              memory.byteSize(),
+              strideBytes,
+              kernelBlocks));
     }
     return new DevicePlane(memory, strideBytes / kernelBlocks);
   }

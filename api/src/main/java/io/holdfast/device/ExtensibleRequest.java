@@ -2,6 +2,7 @@ package io.holdfast.device;
 
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.Plane;
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -33,8 +34,12 @@ public record ExtensibleRequest(
     for (Plane row : capacity.rows()) {
       if (row.blocks() != capacity.blocks()) {
         throw new IllegalArgumentException(
-            "a segment of %d rows for %d blocks: planes that lie through one another must start in"
-                    .formatted(row.blocks(), capacity.blocks())
+            String.format(
+                    Locale.ROOT,
+                    "a segment of %d rows for %d blocks: planes that lie through one another must"
+                        + " start in",
+                    row.blocks(),
+                    capacity.blocks())
                 + " the same row");
       }
     }

@@ -153,8 +153,12 @@ public record RegionDescriptor(
   public RegionDescriptor received(List<Integer> fileDescriptors) {
     if (kind != HandleKind.POSIX_FD || fileDescriptors.size() != shares.size()) {
       throw new IllegalArgumentException(
-          "%d file descriptors for %d segments named by %s"
-              .formatted(fileDescriptors.size(), shares.size(), kind));
+          String.format(
+              Locale.ROOT,
+              "%d file descriptors for %d segments named by %s",
+              fileDescriptors.size(),
+              shares.size(),
+              kind));
     }
     List<Share> own = new ArrayList<>(shares.size());
     for (int i = 0; i < shares.size(); i++) {
@@ -201,8 +205,12 @@ public record RegionDescriptor(
     public Share {
       if (physicalBytes <= 0 || logicalBytes <= 0 || strideBytes <= 0) {
         throw new IllegalArgumentException(
-            "a segment has positive sizes, not %d physical bytes, %d logical bytes, stride %d"
-                .formatted(physicalBytes, logicalBytes, strideBytes));
+            String.format(
+                Locale.ROOT,
+                "a segment has positive sizes, not %d physical bytes, %d logical bytes, stride %d",
+                physicalBytes,
+                logicalBytes,
+                strideBytes));
       }
       if (logicalBytes > physicalBytes) {
         throw new IllegalArgumentException(
@@ -268,8 +276,12 @@ public record RegionDescriptor(
     private void requireHolds(long blocks) {
       if (blocks - 1 > (logicalBytes - 1) / strideBytes) {
         throw new IllegalArgumentException(
-            "%d blocks with a stride of %d bytes do not fit %d bytes"
-                .formatted(blocks, strideBytes, logicalBytes));
+            String.format(
+                Locale.ROOT,
+                "%d blocks with a stride of %d bytes do not fit %d bytes",
+                blocks,
+                strideBytes,
+                logicalBytes));
       }
     }
   }

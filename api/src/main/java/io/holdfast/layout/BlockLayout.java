@@ -1,6 +1,7 @@
 package io.holdfast.layout;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Where the blocks of a shape lie: one plane per part.
@@ -30,12 +31,22 @@ public record BlockLayout(BlockShape shape, List<Plane> planes) {
       Plane plane = planes.get(part);
       if (plane.blockBytes() != shape.partBytes().get(part)) {
         throw new IllegalArgumentException(
-            "plane %d holds blocks of %d bytes, part %d of the shape has %d"
-                .formatted(part, plane.blockBytes(), part, shape.partBytes().get(part)));
+            String.format(
+                Locale.ROOT,
+                "plane %d holds blocks of %d bytes, part %d of the shape has %d",
+                part,
+                plane.blockBytes(),
+                part,
+                shape.partBytes().get(part)));
       }
       if (plane.blocks() != blocks) {
         throw new IllegalArgumentException(
-            "plane %d holds %d blocks, plane 0 holds %d".formatted(part, plane.blocks(), blocks));
+            String.format(
+                Locale.ROOT,
+                "plane %d holds %d blocks, plane 0 holds %d",
+                part,
+                plane.blocks(),
+                blocks));
       }
     }
     var _ = Rows.fold(planes);

@@ -1,5 +1,7 @@
 package io.holdfast.layout;
 
+import java.util.Locale;
+
 /**
  * Two planes claim the same bytes, or lie through one another in a way that no row of blocks can
  * describe. This is misuse of the caller's own numbers, found before any memory is touched.
@@ -24,8 +26,14 @@ public final class OverlapException extends IllegalArgumentException {
    */
   public OverlapException(int firstPlane, Plane first, int secondPlane, Plane second, String why) {
     super(
-        "plane %d (%s) and plane %d (%s) overlap: %s"
-            .formatted(firstPlane, first.describe(), secondPlane, second.describe(), why));
+        String.format(
+            Locale.ROOT,
+            "plane %d (%s) and plane %d (%s) overlap: %s",
+            firstPlane,
+            first.describe(),
+            secondPlane,
+            second.describe(),
+            why));
     this.firstPlane = firstPlane;
     this.secondPlane = secondPlane;
   }

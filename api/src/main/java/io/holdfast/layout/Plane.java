@@ -1,5 +1,7 @@
 package io.holdfast.layout;
 
+import java.util.Locale;
+
 /**
  * One run of blocks with one stride inside a region.
  *
@@ -73,6 +75,7 @@ public record Plane(long offsetBytes, long strideBytes, long blockBytes, long bl
   }
 
   private static String describe(long offset, long stride, long block, long blocks) {
-    return "offset %d, stride %d, block %d, blocks %d".formatted(offset, stride, block, blocks);
+    return String.format(
+        Locale.ROOT, "offset %d, stride %d, block %d, blocks %d", offset, stride, block, blocks);
   }
 }

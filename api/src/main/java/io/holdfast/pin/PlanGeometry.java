@@ -7,6 +7,7 @@ import io.holdfast.layout.Plane;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * What a registration plan is made for: a region, its pages, two bounds on one driver call, and the
@@ -44,13 +45,19 @@ public record PlanGeometry(
     }
     if (mappedBytes <= 0 || mappedBytes % backingPageBytes != 0) {
       throw new IllegalArgumentException(
-          "%d mapped bytes are not a positive number of backing pages of %d bytes"
-              .formatted(mappedBytes, backingPageBytes));
+          String.format(
+              Locale.ROOT,
+              "%d mapped bytes are not a positive number of backing pages of %d bytes",
+              mappedBytes,
+              backingPageBytes));
     }
     if (capBytes < backingPageBytes) {
       throw new IllegalArgumentException(
-          "a cap of %d bytes is less than one backing page of %d bytes"
-              .formatted(capBytes, backingPageBytes));
+          String.format(
+              Locale.ROOT,
+              "a cap of %d bytes is less than one backing page of %d bytes",
+              capBytes,
+              backingPageBytes));
     }
     if (sliceBytes <= 0) {
       throw new IllegalArgumentException("a slice of " + sliceBytes + " bytes is not positive");
@@ -59,8 +66,12 @@ public record PlanGeometry(
     for (int plane : ascending(planes)) {
       if (planes.get(plane).endBytes() > mappedBytes) {
         throw new IllegalArgumentException(
-            "plane %d ends at %d, behind the %d mapped bytes"
-                .formatted(plane, planes.get(plane).endBytes(), mappedBytes));
+            String.format(
+                Locale.ROOT,
+                "plane %d ends at %d, behind the %d mapped bytes",
+                plane,
+                planes.get(plane).endBytes(),
+                mappedBytes));
       }
       if (previous >= 0 && planes.get(plane).offsetBytes() < planes.get(previous).endBytes()) {
         throw new OverlapException(

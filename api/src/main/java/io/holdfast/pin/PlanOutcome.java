@@ -1,6 +1,7 @@
 package io.holdfast.pin;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** A registration plan, or why there is none. A value; nothing has been touched. */
@@ -63,28 +64,39 @@ public sealed interface PlanOutcome permits RegistrationPlan, PlanOutcome.Infeas
      */
     public String what() {
       String stretch =
-          "no cut between blocks lies within the cap of %d bytes behind offset %d"
-              .formatted(geometry.capBytes(), afterBytes);
+          String.format(
+              Locale.ROOT,
+              "no cut between blocks lies within the cap of %d bytes behind offset %d",
+              geometry.capBytes(),
+              afterBytes);
       long stride = geometry.planes().get(plane).strideBytes();
       String why =
           switch (reason) {
-            case BLOCK_EXCEEDS_CAP -> "one block takes %d bytes".formatted(stride);
+            case BLOCK_EXCEEDS_CAP ->
+                String.format(Locale.ROOT, "one block takes %d bytes", stride);
             case UNIT_EXCEEDS_CAP ->
-                "strides of %d bytes meet pages of %d bytes only every %s bytes"
-                    .formatted(
-                        stride,
-                        geometry.backingPageBytes(),
-                        unitBytes == Long.MAX_VALUE ? "2^63 or more" : unitBytes);
+                String.format(
+                    Locale.ROOT,
+                    "strides of %d bytes meet pages of %d bytes only every %s bytes",
+                    stride,
+                    geometry.backingPageBytes(),
+                    unitBytes == Long.MAX_VALUE ? "2^63 or more" : unitBytes);
             case PLANE_START_MISALIGNED ->
-                "from offset %d, strides of %d bytes never meet pages of %d bytes"
-                    .formatted(
-                        geometry.planes().get(plane).offsetBytes(),
-                        stride,
-                        geometry.backingPageBytes());
+                String.format(
+                    Locale.ROOT,
+                    "from offset %d, strides of %d bytes never meet pages of %d bytes",
+                    geometry.planes().get(plane).offsetBytes(),
+                    stride,
+                    geometry.backingPageBytes());
             case EDGE_TOO_FAR -> "the cuts on both sides of a plane's edge are further apart";
           };
-      return "%s, because in plane %d %s (widest stretch without a cut: %d bytes)"
-          .formatted(stretch, plane, why, widestGapBytes);
+      return String.format(
+          Locale.ROOT,
+          "%s, because in plane %d %s (widest stretch without a cut: %d bytes)",
+          stretch,
+          plane,
+          why,
+          widestGapBytes);
     }
 
     /**
@@ -130,11 +142,12 @@ public sealed interface PlanOutcome permits RegistrationPlan, PlanOutcome.Infeas
      */
     public String describe() {
       return switch (kind) {
-        case PLANE_ALIGNMENT -> "planes that start at multiples of %d bytes".formatted(bytes);
+        case PLANE_ALIGNMENT ->
+            String.format(Locale.ROOT, "planes that start at multiples of %d bytes", bytes);
         case SMALLER_STRIDE -> "smaller blocks, at strides of " + strides() + " bytes";
         case LARGER_STRIDE -> "strides of " + strides() + " bytes";
-        case BACKING_PAGE -> "backing pages of at most %d bytes".formatted(bytes);
-        case CAP -> "a cap of at least %d bytes".formatted(bytes);
+        case BACKING_PAGE -> String.format(Locale.ROOT, "backing pages of at most %d bytes", bytes);
+        case CAP -> String.format(Locale.ROOT, "a cap of at least %d bytes", bytes);
       };
     }
 

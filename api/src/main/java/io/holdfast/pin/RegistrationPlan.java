@@ -3,6 +3,7 @@ package io.holdfast.pin;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.layout.Plane;
 import java.util.Iterator;
+import java.util.Locale;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.PrimitiveIterator;
@@ -346,8 +347,14 @@ public final class RegistrationPlan implements PlanOutcome {
 
   @Override
   public String toString() {
-    return "RegistrationPlan[%s, %d mapped bytes in %d ranges of at most %d bytes, %d block cuts]"
-        .formatted(policy, mappedBytes(), registrations, longestCallBytes, straddlingBlocks);
+    return String.format(
+        Locale.ROOT,
+        "RegistrationPlan[%s, %d mapped bytes in %d ranges of at most %d bytes, %d block cuts]",
+        policy,
+        mappedBytes(),
+        registrations,
+        longestCallBytes,
+        straddlingBlocks);
   }
 
   private long planned(long from) {
@@ -381,14 +388,19 @@ public final class RegistrationPlan implements PlanOutcome {
         };
     if (!can) {
       throw new IllegalArgumentException(
-          "no range of %s can start at %d: it is no legal cut".formatted(this, fromBytes));
+          String.format(
+              Locale.ROOT, "no range of %s can start at %d: it is no legal cut", this, fromBytes));
     }
   }
 
   private void checkOffset(long offsetBytes) {
     if (offsetBytes < 0 || offsetBytes >= mappedBytes()) {
       throw new IllegalArgumentException(
-          "offset %d is not inside the %d mapped bytes".formatted(offsetBytes, mappedBytes()));
+          String.format(
+              Locale.ROOT,
+              "offset %d is not inside the %d mapped bytes",
+              offsetBytes,
+              mappedBytes()));
     }
   }
 

@@ -3,6 +3,7 @@ package io.holdfast.pin;
 import io.holdfast.layout.ByteRange;
 import io.holdfast.layout.Bytes;
 import java.util.Iterator;
+import java.util.Locale;
 import java.util.NoSuchElementException;
 
 /**
@@ -20,8 +21,11 @@ public record Splitter(long maxBytes, long unitBytes) {
   public Splitter {
     if (unitBytes <= 0 || maxBytes < unitBytes) {
       throw new IllegalArgumentException(
-          "pieces of at most %d bytes cannot end at multiples of %d bytes"
-              .formatted(maxBytes, unitBytes));
+          String.format(
+              Locale.ROOT,
+              "pieces of at most %d bytes cannot end at multiples of %d bytes",
+              maxBytes,
+              unitBytes));
     }
   }
 
@@ -53,8 +57,12 @@ public record Splitter(long maxBytes, long unitBytes) {
   public static Splitter intoAtMost(long parts, long bytes, long unitBytes) {
     if (parts <= 0 || bytes <= 0 || unitBytes <= 0) {
       throw new IllegalArgumentException(
-          "cannot split %d bytes into %d parts at multiples of %d bytes"
-              .formatted(bytes, parts, unitBytes));
+          String.format(
+              Locale.ROOT,
+              "cannot split %d bytes into %d parts at multiples of %d bytes",
+              bytes,
+              parts,
+              unitBytes));
     }
     return new Splitter(Bytes.roundUp(Math.ceilDiv(bytes, parts), unitBytes), unitBytes);
   }

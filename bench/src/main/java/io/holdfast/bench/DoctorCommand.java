@@ -149,6 +149,14 @@ final class DoctorCommand implements Callable<Integer> {
     if (count < 1 || count > 4096) {
       throw usage("--ranks must be 1 to 4096, not " + count);
     }
+    if (bytesPerRank.bytes() > Long.MAX_VALUE / 2 / count) {
+      throw usage(
+          "--bytes-per-rank "
+              + bytesPerRank.bytes()
+              + " for "
+              + count
+              + " ranks are more bytes than can be counted");
+    }
     if (pages instanceof PageKind.Driver) {
       throw usage("--pages driver cannot be judged: only the driver knows what it can give");
     }

@@ -14,6 +14,7 @@ import io.holdfast.error.HoldfastException;
 import io.holdfast.host.PageKind;
 import io.holdfast.pin.NoPlanException;
 import java.io.PrintWriter;
+import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
@@ -61,6 +62,7 @@ public final class Holdfast implements Runnable {
    * @param arguments of the command line
    */
   public static void main(String[] arguments) {
+    Locale.setDefault(Locale.Category.FORMAT, Locale.ROOT); // numbers are for programs, too
     if (System.getProperty(Forker.MECHANISM) == null) { // read once, before the first child
       System.setProperty(Forker.MECHANISM, "FORK");
     }

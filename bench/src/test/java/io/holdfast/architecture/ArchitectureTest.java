@@ -9,6 +9,7 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -23,6 +24,7 @@ import java.lang.foreign.Linker;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -271,6 +273,27 @@ final class ArchitectureTest {
         .accessField(System.class, "err")
         .because("a library is silent; warnings go to System.Logger")
         .check(ALL);
+  }
+
+  @Test
+  void nobody_formats_in_the_language_of_the_machine() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.holdfast.bench..") // its command sets the locale when it starts
+        .should()
+        .callMethodWhere(
+            describe(
+                "a method that formats with the default locale", ArchitectureTest::isLocalised))
+        .because("a message has the same digits on every machine: String.format(Locale.ROOT, ...)")
+        .check(ALL);
+  }
+
+  private static boolean isLocalised(JavaAccess<?> call) {
+    return Set.of("format", "formatted", "printf").contains(call.getTarget().getName())
+        && call.getTargetOwner().getPackageName().matches("java\\.(lang|io|util)")
+        && call.getTarget() instanceof AccessTarget.CodeUnitAccessTarget target
+        && target.getRawParameterTypes().stream()
+            .noneMatch(type -> type.isEquivalentTo(Locale.class));
   }
 
   @Test

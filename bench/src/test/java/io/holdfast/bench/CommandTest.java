@@ -81,6 +81,7 @@ final class CommandTest {
         "doctor --ranks 2",
         "doctor --bytes-per-rank 1GiB --ranks 0",
         "doctor --bytes-per-rank 1GiB --pages driver",
+        "doctor --bytes-per-rank 8388607TiB --ranks 2000",
         "doctor --root no-such-folder",
         "doctor --compare one.json",
         "doctor --compare no-such.json neither.json",

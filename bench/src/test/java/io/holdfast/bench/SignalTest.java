@@ -121,6 +121,23 @@ final class SignalTest {
   }
 
   @Test
+  void numbers_have_the_same_digits_in_every_language() throws Exception {
+    Process soak =
+        soak(List.of("-Duser.language=ar", "-Duser.country=EG"), "--seconds=0.2", "--bytes=4MiB");
+    try (BufferedReader err = lines(soak)) {
+      String all =
+          new String(soak.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+              + err.lines().collect(Collectors.joining("\n"));
+
+      assertTrue(soak.waitFor(60, TimeUnit.SECONDS));
+      assertTrue(all.contains("ready after"), all);
+      assertTrue(all.chars().allMatch(letter -> letter < 128), all);
+    } finally {
+      soak.destroyForcibly();
+    }
+  }
+
+  @Test
   void a_signal_to_the_parent_of_ranks_ends_all_of_them_cleanly() throws Exception {
     Process soak = soak("--seconds=600", "--bytes=4MiB", "--ranks=2", "--json");
     try (BufferedReader err = lines(soak)) {
@@ -145,9 +162,14 @@ final class SignalTest {
   }
 
   private static Process soak(String... options) throws IOException {
+    return soak(List.of(), options);
+  }
+
+  private static Process soak(List<String> machine, String... options) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1"));
+    command.addAll(machine);
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     command.addAll(List.of(Holdfast.class.getName(), "soak", "--backend=cpu-sim"));
     command.addAll(List.of(options));

@@ -24,17 +24,23 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Enumeration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ForkJoinPool;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Discovery meets every broken thing that a class path can hold, and never throws. */
 final class DiscoveryTest {
@@ -301,27 +307,15 @@ final class DiscoveryTest {
   }
 
   @Test
-  void a_child_layer_is_searched() throws IOException {
-    Path classes = Javac.folder(folder, "layer");
-    Javac.Outcome outcome =
-        Javac.compile(
-            classes,
-            List.of("-p", Javac.artifactOf(Backends.class).toString()),
+  void a_child_layer_is_searched() {
+    ModuleLayer layer =
+        layer(
             Map.of(
                 "plug/L.java",
                 hardware("L", "layered", 0, YES),
                 "module-info.java",
                 "module plug { requires io.holdfast.api;"
                     + " provides io.holdfast.spi.BackendProvider with plug.L; }"));
-    assertTrue(outcome.succeeded(), outcome::errors);
-    Path api = Javac.artifactOf(Backends.class);
-    Configuration configuration =
-        ModuleLayer.boot()
-            .configuration()
-            .resolveAndBind(ModuleFinder.of(classes, api), ModuleFinder.of(), Set.of("plug"));
-    ModuleLayer layer =
-        ModuleLayer.boot()
-            .defineModulesWithOneLoader(configuration, ClassLoader.getPlatformClassLoader());
 
     // the layer brings an api of its own: it must be asked through that one
     assertTrue(
@@ -337,6 +331,175 @@ final class DiscoveryTest {
     } catch (ReflectiveOperationException failure) {
       throw new LinkageError("the layer's api cannot be asked", failure);
     }
+  }
+
+  @Test
+  void providers_made_by_methods_that_declare_the_interface_are_all_found_with_their_artifacts() {
+    String seen = discoverInside(layer(made("one", "new P(1)"), made("two", "new P(2)")));
+
+    for (String id : List.of("one", "two")) {
+      assertTrue(seen.contains(id + " from module " + id + " (" + id + ")\n"), seen);
+      assertTrue(seen.contains("tried lib" + id + ".so: looked\n    usable"), seen);
+    }
+  }
+
+  @Test
+  void methods_that_fail_to_make_a_provider_are_all_reported_by_name() {
+    String seen =
+        discoverInside(
+            layer(
+                made("one", "null"),
+                made("two", "new P(Integer.parseInt(\"no key\"))"),
+                made("three", "new P(3)")));
+
+    assertTrue(seen.contains("one.P.provider()"), seen);
+    assertTrue(seen.contains("two.P.provider()"), seen);
+    assertTrue(seen.contains("NumberFormatException: For input string: \"no key\""), seen);
+    assertTrue(seen.contains("three from module three"), seen);
+  }
+
+  /** The source of a provider that its own method makes. */
+  private static Map<String, String> made(String name, String how) {
+    return Map.of(
+        name + "/P.java",
+        hardware("P", name, 0, YES)
+            .replace("package plug;", "package " + name + ";")
+            .replace(
+                "public int spiVersion",
+                "P(int key) { } public static BackendProvider provider() { return "
+                    + how
+                    + "; } public int spiVersion"),
+        "module-info.java",
+        "module "
+            + name
+            + " { requires io.holdfast.api; provides io.holdfast.spi.BackendProvider with "
+            + name
+            + ".P; }");
+  }
+
+  /** Modules of one provider each, over an api of their own. */
+  @SafeVarargs
+  private ModuleLayer layer(Map<String, String>... modules) {
+    Path api = Javac.artifactOf(Backends.class);
+    List<Path> folders = new ArrayList<>(List.of(api));
+    Set<String> names = new HashSet<>();
+    for (Map<String, String> sources : modules) {
+      String name = sources.get("module-info.java").split(" ", -1)[1];
+      Path classes = Javac.folder(folder, name);
+      Javac.Outcome outcome = Javac.compile(classes, List.of("-p", api.toString()), sources);
+      assertTrue(outcome.succeeded(), outcome::errors);
+      folders.add(classes);
+      names.add(name);
+    }
+    Configuration configuration =
+        ModuleLayer.boot()
+            .configuration()
+            .resolveAndBind(
+                ModuleFinder.of(folders.toArray(Path[]::new)), ModuleFinder.of(), names);
+    return ModuleLayer.boot()
+        .defineModulesWithOneLoader(configuration, ClassLoader.getPlatformClassLoader());
+  }
+
+  @Test
+  void a_provider_whose_id_is_null_is_reported_and_the_next_still_found() throws IOException {
+    String bad = hardware("Bad", "bad", 0, YES).replace("return \"bad\"", "return null");
+    try (URLClassLoader loader =
+        plugIn(Map.of("Bad", bad, "Good", hardware("Good", "good", 0, YES)))) {
+      Transcript seen = Backends.discover(loader);
+
+      assertTrue(reason(seen, "plug.Bad").contains("id() answered nothing"), seen::describe);
+      assertInstanceOf(Availability.Available.class, entry(seen, "good").availability());
+    }
+  }
+
+  @Test
+  void an_exception_whose_own_methods_throw_is_reported_by_its_kind() throws IOException {
+    String mute =
+        "class Mute extends RuntimeException { @Override public String getMessage() { throw new"
+            + " IllegalStateException(); } @Override public String toString() { throw new"
+            + " IllegalStateException(); } } throw new Mute();";
+    try (URLClassLoader loader = plugIn(Map.of("P", hardware("P", "plug", 0, mute)))) {
+      String reason = reason(Backends.discover(loader), "plug");
+
+      assertTrue(reason.contains("Mute, whose message cannot be had"), reason);
+      assertThrows(
+          BackendUnavailableException.class,
+          () -> Backends.select(Selection.of("plug").loaders(loader)));
+    }
+  }
+
+  @Test
+  void an_error_whose_causes_never_end_is_reported() throws IOException {
+    String endless =
+        "class Endless extends java.util.ServiceConfigurationError {"
+            + " Endless() { super(\"on and on\"); }"
+            + " @Override public Throwable getCause() { return new Endless(); } }"
+            + " throw new Endless();";
+    try (URLClassLoader loader = plugIn(Map.of("P", hardware("P", "plug", 0, endless)))) {
+      assertTrue(reason(Backends.discover(loader), "plug").contains("on and on"));
+    }
+  }
+
+  @Test
+  void a_class_loader_that_has_no_name_is_searched_all_the_same() throws IOException {
+    try (URLClassLoader loader = plugIn(Map.of("P", hardware("P", "plug", 0, YES)));
+        URLClassLoader nameless =
+            new URLClassLoader(loader.getURLs(), DiscoveryTest.class.getClassLoader()) {
+              @Override
+              public String toString() {
+                throw new IllegalStateException("no name");
+              }
+            }) {
+      assertTrue(ids(Backends.discover(nameless)).contains("plug"));
+    }
+  }
+
+  @Test
+  void the_loader_of_a_bootstrap_class_is_searched_although_it_is_null() {
+    ClassLoader none = String.class.getClassLoader();
+
+    assertTrue(ids(Backends.discover(none)).contains("cpu-sim"));
+    try (Backend backend = Backends.select(Selection.of("cpu-sim").loaders(none))) {
+      assertEquals("cpu-sim", backend.id());
+    }
+  }
+
+  @Test
+  void a_good_line_behind_many_dead_ones_is_found() throws IOException {
+    try (URLClassLoader loader =
+        plugIn(Map.of("Good", hardware("Good", "good", 0, YES)), dead(900) + "plug.Good\n")) {
+      Transcript seen = Backends.discover(loader);
+
+      assertEquals(900, broken(seen));
+      assertInstanceOf(Availability.Available.class, entry(seen, "good").availability());
+    }
+  }
+
+  @Test
+  void what_is_given_up_is_in_the_transcript() throws IOException {
+    try (URLClassLoader loader =
+            plugIn(Map.of("Good", hardware("Good", "good", 0, YES)), dead(1100) + "plug.Good\n");
+        URLClassLoader unreadable =
+            new URLClassLoader(new URL[0], DiscoveryTest.class.getClassLoader()) {
+              @Override
+              public Enumeration<URL> getResources(String name) throws IOException {
+                throw new IOException("the disk is gone");
+              }
+            }) {
+      assertTrue(
+          Backends.discover(loader).describe().contains("was not looked at, after 1000 failures"));
+      Transcript seen = Backends.discover(unreadable);
+
+      assertTrue(seen.describe().contains("the disk is gone"), seen::describe);
+      assertTrue(seen.describe().contains("was not looked at, after 50 failures"), seen::describe);
+      assertEquals(2, broken(seen), seen::describe);
+    }
+  }
+
+  private static String dead(int lines) {
+    return IntStream.range(0, lines)
+        .mapToObj(line -> "plug.Missing" + line + "\n")
+        .collect(Collectors.joining());
   }
 
   @Test
@@ -400,6 +563,80 @@ final class DiscoveryTest {
       assertEquals("high", choice.id());
       assertTrue(opened.getMessage().contains("opened high"), opened.getMessage());
     }
+  }
+
+  @Test
+  void a_backend_without_a_rank_is_reported_and_the_next_one_taken() throws IOException {
+    String bad =
+        hardware("Bad", "bad", 0, YES).replace("return 0; }", "throw new Error(\"no rank\"); }");
+    try (URLClassLoader loader =
+        plugIn(Map.of("Bad", bad, "Good", hardware("Good", "good", -9, YES)))) {
+      BackendUnavailableException opened =
+          assertThrows(
+              BackendUnavailableException.class,
+              () -> Backends.select(Selection.byRule().loaders(loader)));
+
+      assertEquals("good", opened.transcript().chosen().orElseThrow().id());
+      assertTrue(reason(opened.transcript(), "bad").contains("no rank"), opened.getMessage());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"throw new Error(\"no list\");,no list", "return null;,nothing"})
+  void variants_that_cannot_be_had_are_an_error_only_where_one_is_named(String body, String word)
+      throws IOException {
+    String bad =
+        hardware("P", "va", 0, YES)
+            .replace(
+                "public Backend open",
+                "@Override public java.util.List<String> variants() { "
+                    + body
+                    + " } public Backend open");
+    try (URLClassLoader loader = plugIn(Map.of("P", bad))) {
+      BackendUnavailableException plain = refusal("va", loader);
+      BackendUnavailableException variant = refusal("va:big", loader);
+
+      assertTrue(plain.getMessage().contains("opened va"), plain.getMessage());
+      assertTrue(variant.getMessage().contains("variants()"), variant.getMessage());
+      assertTrue(variant.getMessage().contains(word), variant.getMessage());
+      assertTrue(ids(variant.transcript()).contains("va"));
+    }
+  }
+
+  @Test
+  void a_backend_that_opens_nothing_is_an_error_with_the_transcript() throws IOException {
+    String bad =
+        hardware("P", "plug", 0, YES)
+            .replace("throw new IllegalStateException(\"opened plug\")", "return null");
+    try (URLClassLoader loader = plugIn(Map.of("P", bad))) {
+      BackendUnavailableException refused = refusal("plug", loader);
+
+      assertTrue(refused.getMessage().contains("open() answered nothing"), refused.getMessage());
+      assertTrue(ids(refused.transcript()).contains("plug"));
+    }
+  }
+
+  @Test
+  void a_named_backend_whose_provider_failed_is_no_unknown_one() throws IOException {
+    try (URLClassLoader loader =
+        plugIn(
+            Map.of("P", hardware("P", "plug", 0, "throw new IllegalStateException(\"off\");")))) {
+      BackendUnavailableException refused = refusal("plug", loader);
+
+      assertTrue(
+          refused
+              .getMessage()
+              .startsWith(
+                  "backend 'plug' cannot be used (the caller named it):"
+                      + " its provider failed: IllegalStateException: off"),
+          refused.getMessage());
+      assertInstanceOf(IllegalStateException.class, refused.getCause());
+    }
+  }
+
+  private static BackendUnavailableException refusal(String id, ClassLoader loader) {
+    return assertThrows(
+        BackendUnavailableException.class, () -> Backends.select(Selection.of(id).loaders(loader)));
   }
 
   @Test

@@ -31,6 +31,11 @@ public final class ConfigKeys {
 
   private static final BigDecimal GIB = BigDecimal.valueOf(1L << 30);
 
+  private static final int MOST_CHARACTERS = 100;
+
+  /** Before the point; a long has that many. */
+  private static final int MOST_DIGITS = 19;
+
   private final Map<String, ?> config;
 
   private ConfigKeys(Map<String, ?> config) {
@@ -98,8 +103,16 @@ public final class ConfigKeys {
       if (isBoolean(key)) {
         throw refused(key, accepted);
       }
-      BigDecimal number = new BigDecimal(text(key).orElseThrow().strip());
+      String text = text(key).orElseThrow().strip();
+      if (text.length() > MOST_CHARACTERS) {
+        throw refused(key, accepted);
+      }
+      BigDecimal number = new BigDecimal(text);
+      // A power of ten is written in few characters and worked out in many: never before a look.
+      long digits = (long) number.precision() - number.scale();
       if (number.signum() <= 0
+          || digits > MOST_DIGITS
+          || digits < -MOST_DIGITS
           || (unit.compareTo(BigDecimal.ONE) == 0 && number.stripTrailingZeros().scale() > 0)) {
         throw refused(key, accepted);
       }
@@ -193,7 +206,9 @@ public final class ConfigKeys {
   }
 
   private IllegalArgumentException refused(String key, String accepted) {
-    return new IllegalArgumentException(
-        key + " is '" + config.get(key) + "'; accepted: " + accepted);
+    String text = String.valueOf(config.get(key));
+    String shown =
+        text.length() > MOST_CHARACTERS ? text.substring(0, MOST_CHARACTERS) + "..." : text;
+    return new IllegalArgumentException(key + " is '" + shown + "'; accepted: " + accepted);
   }
 }

@@ -102,8 +102,11 @@ final class ProfileStore {
   }
 
   private static String fileName(String key) {
-    return "copy-profile-%08x%08x.properties"
-        .formatted(key.hashCode(), Objects.hash(key.length(), key.toUpperCase(Locale.ROOT)));
+    return String.format(
+        Locale.ROOT,
+        "copy-profile-%08x%08x.properties",
+        key.hashCode(),
+        Objects.hash(key.length(), key.toUpperCase(Locale.ROOT)));
   }
 
   /** The profile that was kept. */

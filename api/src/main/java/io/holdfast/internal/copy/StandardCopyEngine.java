@@ -11,6 +11,7 @@ import io.holdfast.internal.slots.SlotsHolder;
 import io.holdfast.internal.slots.UnpinnedSlots;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.pin.HostBlocks;
+import java.util.Locale;
 
 /** Copies of one device, above the accelerator port. Safe from any thread. */
 public final class StandardCopyEngine implements CopyEngine {
@@ -36,8 +37,13 @@ public final class StandardCopyEngine implements CopyEngine {
     }
     if (!blocks.shape().equals(inner.shape())) {
       throw new IllegalArgumentException(
-          "the sides have different shapes: device blocks of %d parts with %d bytes, slots of %d"
-                  .formatted(blocks.shape().parts(), blocks.shape().bytes(), inner.shape().parts())
+          String.format(
+                  Locale.ROOT,
+                  "the sides have different shapes: device blocks of %d parts with %d bytes, slots"
+                      + " of %d",
+                  blocks.shape().parts(),
+                  blocks.shape().bytes(),
+                  inner.shape().parts())
               + " parts with "
               + inner.shape().bytes()
               + " bytes; each part must be equal");

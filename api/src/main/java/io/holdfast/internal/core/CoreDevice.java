@@ -30,6 +30,7 @@ import io.holdfast.spi.Traits.RegistrationBound;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -271,8 +272,14 @@ public final class CoreDevice implements Device {
     long end = Math.addExact(address, bytes);
     if (Long.compareUnsigned(end, known.endAddress()) > 0) {
       throw new IllegalArgumentException(
-          "%d bytes at 0x%x reach %d bytes beyond the allocation of %d bytes at 0x%x"
-              .formatted(bytes, address, end - known.endAddress(), known.bytes(), known.address()));
+          String.format(
+              Locale.ROOT,
+              "%d bytes at 0x%x reach %d bytes beyond the allocation of %d bytes at 0x%x",
+              bytes,
+              address,
+              end - known.endAddress(),
+              known.bytes(),
+              known.address()));
     }
     return new Segment(info, address, bytes, place);
   }

@@ -6,8 +6,10 @@ import io.holdfast.BackendKind;
 import io.holdfast.Transcript;
 import io.holdfast.spi.BackendProvider;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Modifier;
 import java.security.CodeSource;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -23,8 +25,14 @@ import org.jspecify.annotations.Nullable;
 
 /** One look at all providers. Not for several threads at once. */
 public final class Discovery {
-  /** A loader whose every step fails is given up after that many failures in a row. */
-  private static final int FAILURES_IN_A_ROW = 50;
+  /** A loader whose steps fail in one way is given up after that many in a row. */
+  private static final int SAME_FAILURES_IN_A_ROW = 50;
+
+  /** However they fail: more than any file of dead lines has. */
+  private static final int FAILURES_IN_A_ROW = 1000;
+
+  /** A chain of causes may go round in a ring, or never end. */
+  private static final int DEEPEST_CAUSE = 100;
 
   /**
    * A class whose initialiser failed answers later only that it failed; the first cause is kept.
@@ -33,9 +41,13 @@ public final class Discovery {
 
   private final List<Found> found = new ArrayList<>();
   private final List<Transcript.Entry> entries = new ArrayList<>();
-  private final Set<Class<?>> seenTypes = new HashSet<>();
+  private final Set<Identity> seen = new HashSet<>();
+  private final Set<Identity> seenFailed = new HashSet<>();
   private final Set<String> seenBroken = new HashSet<>();
   private final Map<String, String> artifactById = new HashMap<>();
+
+  /** One class may be several providers, made by {@code provider()} methods. */
+  private record Identity(Class<?> type, String words) {}
 
   /** Nothing seen yet. */
   public Discovery() {}
@@ -44,9 +56,10 @@ public final class Discovery {
    * A provider that answered, with its entry.
    *
    * @param provider the provider
+   * @param priority its rank
    * @param entry what it said
    */
-  public record Found(BackendProvider provider, Transcript.Entry entry) {
+  public record Found(BackendProvider provider, int priority, Transcript.Entry entry) {
     /**
      * Whether it can be used.
      *
@@ -63,14 +76,15 @@ public final class Discovery {
    * @param loader null for the system loader
    */
   public void look(@Nullable ClassLoader loader) {
+    String where = "class loader " + (loader == null ? "system" : text(loader));
     Iterator<ServiceLoader.Provider<BackendProvider>> providers;
     try {
       providers = ServiceLoader.load(BackendProvider.class, loader).stream().iterator();
     } catch (Throwable failure) {
-      broken("class loader " + loader, failure);
+      broken(where, failure);
       return;
     }
-    look(providers, "class loader " + (loader == null ? "system" : loader.toString()));
+    look(providers, where);
   }
 
   /**
@@ -91,7 +105,9 @@ public final class Discovery {
 
   private void look(Iterator<ServiceLoader.Provider<BackendProvider>> providers, String where) {
     int failures = 0;
-    while (failures < FAILURES_IN_A_ROW) {
+    int same = 0;
+    String last = "";
+    while (failures < FAILURES_IN_A_ROW && same < SAME_FAILURES_IN_A_ROW) {
       ServiceLoader.Provider<BackendProvider> next;
       Class<? extends BackendProvider> type;
       try {
@@ -101,19 +117,34 @@ public final class Discovery {
         next = providers.next();
         type = next.type();
       } catch (Throwable failure) { // ServiceConfigurationError, and raw LinkageError
-        broken(where, failure);
+        String reason = broken(where, failure);
         failures++;
+        same = reason.equals(last) ? same + 1 : 1;
+        last = reason;
         continue;
       }
       failures = 0;
-      if (seenTypes.add(type)) {
-        ask(next, type);
-      }
+      same = 0;
+      last = "";
+      ask(next, type, where);
     }
+    broken(
+        where,
+        "the rest of " + where + " was not looked at, after " + failures + " failures in a row",
+        Optional.empty());
   }
 
-  private void broken(String where, Throwable failure) {
+  private String broken(String where, Throwable failure) {
     String reason = "a registration could not be read: " + describe(failure);
+    Throwable cause = causeOf(failure);
+    if (cause != null) {
+      reason += " (" + describe(cause) + ")";
+    }
+    broken(where, reason, Optional.of(failure));
+    return reason;
+  }
+
+  private void broken(String where, String reason, Optional<Throwable> cause) {
     if (seenBroken.add(reason)) {
       entries.add(
           new Transcript.Entry(
@@ -126,23 +157,59 @@ public final class Discovery {
                   "Repair or remove META-INF/services/"
                       + BackendProvider.class.getName()
                       + " or the provides line that names it",
-                  Optional.of(failure))));
+                  cause)));
     }
   }
 
   private void ask(
-      ServiceLoader.Provider<BackendProvider> registration, Class<? extends BackendProvider> type) {
+      ServiceLoader.Provider<BackendProvider> registration,
+      Class<? extends BackendProvider> type,
+      String where) {
+    BackendProvider made;
+    try {
+      made = registration.get();
+    } catch (Throwable failure) {
+      notMade(type, where, failure);
+      return;
+    }
+    // What a provider() method declares to return may be the interface.
+    Class<?> maker = made.getClass();
+    if (seen.add(new Identity(maker, idOf(made, maker)))) {
+      ask(made, maker);
+    }
+  }
+
+  private void notMade(Class<?> type, String where, Throwable failure) {
+    // An abstract type is what a provider() method declares, and says not whose it is.
+    boolean own = !Modifier.isAbstract(type.getModifiers());
+    Throwable root = rootOf(failure);
+    Unavailable no = failed(failure, own ? firstCause(type, root) : root);
+    if (!own && isWrapper(failure) && causeOf(failure) != null) { // the outer one names the method
+      no = new Unavailable(no.reason() + " (" + describe(failure) + ")", no.remedy(), no.cause());
+    }
+    if (seenFailed.add(new Identity(type, no.reason()))) {
+      entries.add(
+          new Transcript.Entry(
+              type.getName(), Optional.empty(), own ? artifactOf(type) : where, List.of(), no));
+    }
+  }
+
+  private void ask(BackendProvider made, Class<?> type) {
     String artifact = artifactOf(type);
-    List<Transcript.Attempt> attempts = new ArrayList<>();
+    // A probe may write from a thread that it leaves behind.
+    List<Transcript.Attempt> attempts = Collections.synchronizedList(new ArrayList<>());
     String id = type.getName();
     Optional<BackendKind> kind = Optional.empty();
-    BackendProvider provider = null;
+    int priority = 0;
+    boolean answered = false;
     Availability availability;
     try {
-      BackendProvider made = registration.get();
       int version = made.spiVersion();
-      if (version != BackendProvider.SPI_VERSION) {
-        id = idOf(made, type);
+      String said = version == BackendProvider.SPI_VERSION ? made.id() : idOf(made, type);
+      if (Objects.isNull(said)) { // a provider may do anything
+        availability = Unavailable.because("its id() answered nothing", "Report it");
+      } else if (version != BackendProvider.SPI_VERSION) {
+        id = said;
         availability =
             Unavailable.because(
                 "it was built for version "
@@ -151,7 +218,7 @@ public final class Discovery {
                     + BackendProvider.SPI_VERSION,
                 "Use the backend and the API of one release");
       } else {
-        id = made.id();
+        id = said;
         kind = Optional.of(made.kind());
         String earlier = artifactById.putIfAbsent(id, artifact);
         if (earlier != null) {
@@ -167,27 +234,32 @@ public final class Discovery {
         } else {
           availability =
               made.probe((what, outcome) -> attempts.add(new Transcript.Attempt(what, outcome)));
-          provider = made;
+          if (availability instanceof Availability.Available) {
+            priority = made.priority();
+          }
+          answered = true;
         }
       }
     } catch (Throwable failure) {
-      Throwable first = firstCause(type, rootOf(failure));
-      availability =
-          new Unavailable(
-              "its provider failed: " + describe(first),
-              failure instanceof LinkageError
-                  ? "Use the backend and the API of one release, with all it needs on the path"
-                  : "Report it to whoever made the backend",
-              Optional.of(first));
+      availability = failed(failure, firstCause(type, rootOf(failure)));
     }
-    if (Objects.isNull(availability)) { // a provider may do anything
+    if (Objects.isNull(availability)) {
       availability = Unavailable.because("its probe answered nothing", "Report it");
     }
     Transcript.Entry entry = new Transcript.Entry(id, kind, artifact, attempts, availability);
     entries.add(entry);
-    if (provider != null) {
-      found.add(new Found(provider, entry));
+    if (answered) {
+      found.add(new Found(made, priority, entry));
     }
+  }
+
+  private static Unavailable failed(Throwable failure, Throwable first) {
+    return new Unavailable(
+        "its provider failed: " + describe(first),
+        failure instanceof LinkageError
+            ? "Use the backend and the API of one release, with all it needs on the path"
+            : "Report it to whoever made the backend",
+        Optional.of(first));
   }
 
   private static String idOf(BackendProvider provider, Class<?> type) {
@@ -201,12 +273,27 @@ public final class Discovery {
 
   private static Throwable rootOf(Throwable failure) {
     Throwable root = failure;
-    while ((root instanceof ServiceConfigurationError
-            || root instanceof ExceptionInInitializerError)
-        && root.getCause() != null) {
-      root = root.getCause();
+    for (int depth = 0; depth < DEEPEST_CAUSE; depth++) {
+      Throwable cause = isWrapper(root) ? causeOf(root) : null;
+      if (cause == null) {
+        return root;
+      }
+      root = cause;
     }
-    return root;
+    return failure;
+  }
+
+  private static boolean isWrapper(Throwable failure) {
+    return failure instanceof ServiceConfigurationError
+        || failure instanceof ExceptionInInitializerError;
+  }
+
+  private static @Nullable Throwable causeOf(Throwable failure) {
+    try {
+      return failure.getCause();
+    } catch (Throwable _) { // an exception may do anything
+      return null;
+    }
   }
 
   private static Throwable firstCause(Class<?> type, Throwable now) {
@@ -221,10 +308,29 @@ public final class Discovery {
     }
   }
 
-  private static String describe(Throwable failure) {
-    String message = failure.getMessage();
-    String kind = failure.getClass().getSimpleName();
-    return message == null ? kind : kind + ": " + message;
+  /**
+   * A failure in words, whatever its own methods do.
+   *
+   * @param failure what was thrown
+   * @return its kind and its message, where it has one
+   */
+  public static String describe(Throwable failure) {
+    String kind = failure.getClass().getName();
+    try {
+      kind = failure.getClass().getSimpleName();
+      String message = failure.getMessage();
+      return message == null ? kind : kind + ": " + message;
+    } catch (Throwable _) {
+      return kind + ", whose message cannot be had";
+    }
+  }
+
+  private static String text(ClassLoader loader) {
+    try {
+      return loader.toString();
+    } catch (Throwable _) { // a label is no reason to fail
+      return loader.getClass().getName();
+    }
   }
 
   private static String artifactOf(Class<?> type) {

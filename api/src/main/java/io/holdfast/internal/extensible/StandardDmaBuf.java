@@ -5,6 +5,7 @@ import io.holdfast.internal.tree.Standing;
 import io.holdfast.layout.Bytes;
 import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.HostKernel.FileHandle;
+import java.util.Locale;
 
 /** A dma-buf of a range of a region, until closed. */
 final class StandardDmaBuf extends Standing implements DmaBufExport {
@@ -14,7 +15,7 @@ final class StandardDmaBuf extends Standing implements DmaBufExport {
   private final long bytes;
 
   private StandardDmaBuf(StandardRegion region, FileHandle file, long offsetBytes, long bytes) {
-    super("dma-buf of %d bytes of %s".formatted(bytes, region.name()), region);
+    super(String.format(Locale.ROOT, "dma-buf of %d bytes of %s", bytes, region.name()), region);
     this.region = region;
     this.file = file;
     this.offsetBytes = offsetBytes;

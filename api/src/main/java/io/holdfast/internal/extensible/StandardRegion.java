@@ -31,6 +31,7 @@ import io.holdfast.internal.tree.UseCount;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -81,8 +82,12 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
       Backing backing,
       ChangeStream stream) {
     super(
-        "extensible region for %d blocks of %d bytes at 0x%x"
-            .formatted(plan.capacity(), capacity.shape().bytes(), backing.address(0)),
+        String.format(
+            Locale.ROOT,
+            "extensible region for %d blocks of %d bytes at 0x%x",
+            plan.capacity(),
+            capacity.shape().bytes(),
+            backing.address(0)),
         device.standing());
     this.device = device;
     this.shape = capacity.shape();
@@ -299,8 +304,11 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
     }
     if (blocks < before.blocks) {
       throw new IllegalArgumentException(
-          "sealing at %d blocks would take away %d committed ones; shrink first"
-              .formatted(blocks, before.blocks - blocks));
+          String.format(
+              Locale.ROOT,
+              "sealing at %d blocks would take away %d committed ones; shrink first",
+              blocks,
+              before.blocks - blocks));
     }
     boolean exchanges =
         before.blocks > 0 && backing.isForOthers() && !backing.isConsolidated(blocks);
@@ -501,7 +509,12 @@ final class StandardRegion extends Standing implements ExtensibleRegion {
 
   private IllegalStateException sealedAlready(Now at, long blocks) {
     return new IllegalStateException(
-        "%s is sealed at %d blocks and cannot have %d".formatted(name(), at.blocks, blocks));
+        String.format(
+            Locale.ROOT,
+            "%s is sealed at %d blocks and cannot have %d",
+            name(),
+            at.blocks,
+            blocks));
   }
 
   // ---- sharing

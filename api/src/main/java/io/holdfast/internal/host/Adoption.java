@@ -13,6 +13,7 @@ import io.holdfast.spi.HostKernel.Pages;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -95,8 +96,13 @@ final class Adoption {
         || foreign.byteSize() % page != 0
         || foreign.address() % page != 0) {
       throw new IllegalArgumentException(
-          "%d bytes at 0x%x are not whole pages; %s page has %d bytes"
-              .formatted(foreign.byteSize(), foreign.address(), whose, page));
+          String.format(
+              Locale.ROOT,
+              "%d bytes at 0x%x are not whole pages; %s page has %d bytes",
+              foreign.byteSize(),
+              foreign.address(),
+              whose,
+              page));
     }
   }
 

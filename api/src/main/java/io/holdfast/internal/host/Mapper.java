@@ -21,6 +21,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -150,7 +151,8 @@ final class Mapper {
     if (found != expected) {
       throw new UnsupportedException(
           wish.request().pages().describe(),
-          "its file system changed from type 0x%x to 0x%x".formatted(expected, found),
+          String.format(
+              Locale.ROOT, "its file system changed from type 0x%x to 0x%x", expected, found),
           "Leave the mounts alone while regions are made");
     }
   }

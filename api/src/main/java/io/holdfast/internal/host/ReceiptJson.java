@@ -1,6 +1,7 @@
 package io.holdfast.internal.host;
 
 import io.holdfast.host.PlacementReceipt;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -55,7 +56,7 @@ public final class ReceiptJson {
         case '\t' -> quoted.append("\\t");
         default -> {
           if (letter < 0x20 || Character.isSurrogate(letter)) {
-            quoted.append("\\u%04x".formatted((int) letter));
+            quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) letter));
           } else {
             quoted.append(letter);
           }

@@ -170,16 +170,19 @@ final class Sharing {
 
   // All slices: where they lie is each rank's own affair.
   private Wish whole(SharedRequest request, Wish slice) {
-    long before = Math.multiplyExact(request.ranks() - 1L, slice.mappedBytes());
-    HostRequest all =
-        request.perRank().logicalBytes(Math.addExact(before, request.perRank().logicalBytes()));
+    if (slice.mappedBytes() > Long.MAX_VALUE / request.ranks()) {
+      throw new IllegalArgumentException(
+          request.ranks() + " slices of " + slice.mappedBytes() + " bytes exceed a long");
+    }
+    long before = (request.ranks() - 1L) * slice.mappedBytes();
+    HostRequest all = request.perRank().logicalBytes(before + request.perRank().logicalBytes());
     Placement anywhere =
         slice.placement().unbound(machine.allowedNodes(), "each rank places its own slice");
     return new Wish(
         all,
         slice.backing(),
         slice.pageBytes(),
-        Math.addExact(before, slice.mappedBytes()),
+        before + slice.mappedBytes(),
         anywhere,
         slice.space());
   }

@@ -60,8 +60,13 @@ record PinBounds(long capBytes, List<String> described) {
         cap = Math.min(cap, bound.maxBytes());
       }
       described.add(
-          "%s: at most %d bytes in one call, because %s%s"
-              .formatted(bound.id(), bound.maxBytes(), bound.reason(), ignored ? "; ignored" : ""));
+          String.format(
+              Locale.ROOT,
+              "%s: at most %d bytes in one call, because %s%s",
+              bound.id(),
+              bound.maxBytes(),
+              bound.reason(),
+              ignored ? "; ignored" : ""));
     }
     unknown.stream().sorted().forEach(id -> described.add(id + ": ignored, but unknown here"));
     return new PinBounds(cap, described);

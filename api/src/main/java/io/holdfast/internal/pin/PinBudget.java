@@ -9,6 +9,7 @@ import io.holdfast.pin.Pinner;
 import io.holdfast.spi.HostKernel;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -98,8 +99,15 @@ final class PinBudget implements AutoCloseable {
           0,
           more,
           Optional.empty(),
-          "%s: %d bytes are pinned or about to be here and %d in other processes; %d more exceed the budget of %d"
-              .formatted(backendId, taken, others, more, budget),
+          String.format(
+              Locale.ROOT,
+              "%s: %d bytes are pinned or about to be here and %d in other processes; %d more"
+                  + " exceed the budget of %d",
+              backendId,
+              taken,
+              others,
+              more,
+              budget),
           "Pin less, or raise the system property " + Pinner.BUDGET_PROPERTY,
           null);
     }

@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -140,7 +141,8 @@ public final class PinDesk implements AutoCloseable {
       throw taken(
           address,
           bytes,
-          "pinned already: %d bytes at 0x%x".formatted(other.bytes, other.address),
+          String.format(
+              Locale.ROOT, "pinned already: %d bytes at 0x%x", other.bytes, other.address),
           "Close those pins first, or pin another part");
     }
     for (Quarantined other : quarantine) {
@@ -148,7 +150,8 @@ public final class PinDesk implements AutoCloseable {
         throw taken(
             address,
             bytes,
-            "in quarantine: %d bytes at 0x%x".formatted(other.bytes, other.address),
+            String.format(
+                Locale.ROOT, "in quarantine: %d bytes at 0x%x", other.bytes, other.address),
             "Try Pinner.retryQuarantine()");
       }
     }
@@ -160,7 +163,13 @@ public final class PinDesk implements AutoCloseable {
         0,
         bytes,
         Optional.empty(),
-        "%s: of the %d bytes at 0x%x a part is %s".formatted(backendId, bytes, address, what),
+        String.format(
+            Locale.ROOT,
+            "%s: of the %d bytes at 0x%x a part is %s",
+            backendId,
+            bytes,
+            address,
+            what),
         remedy,
         null);
   }
@@ -175,18 +184,30 @@ public final class PinDesk implements AutoCloseable {
             0,
             bytes,
             Optional.empty(),
-            "%s: %d bytes are pinned, %d more exceed the driver's known total of %d"
-                .formatted(backendId, before, bytes, traits.maxRegisteredBytes()),
+            String.format(
+                Locale.ROOT,
+                "%s: %d bytes are pinned, %d more exceed the driver's known total of %d",
+                backendId,
+                before,
+                bytes,
+                traits.maxRegisteredBytes()),
             "Pin less, or ignore the bound '" + PinBounds.DRIVER_TOTAL + "'",
             null);
       }
       notes.add(
-          "%s: %d bytes in total exceed the driver's known total of %d; ignored"
-              .formatted(PinBounds.DRIVER_TOTAL, after, traits.maxRegisteredBytes()));
+          String.format(
+              Locale.ROOT,
+              "%s: %d bytes in total exceed the driver's known total of %d; ignored",
+              PinBounds.DRIVER_TOTAL,
+              after,
+              traits.maxRegisteredBytes()));
     } else if (after > traits.warnRegisteredAboveBytes()) {
       notes.add(
-          "%d bytes in total are more than the %d that are known to work well with this driver"
-              .formatted(after, traits.warnRegisteredAboveBytes()));
+          String.format(
+              Locale.ROOT,
+              "%d bytes in total are more than the %d that are known to work well with this driver",
+              after,
+              traits.warnRegisteredAboveBytes()));
     }
   }
 

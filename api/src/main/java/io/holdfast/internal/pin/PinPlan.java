@@ -9,6 +9,7 @@ import io.holdfast.spi.HostKernel;
 import io.holdfast.spi.Traits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -34,8 +35,12 @@ record PinPlan(RegistrationPlan plan, PinBounds bounds, Traits traits, List<Stri
           0,
           mappedBytes,
           Optional.empty(),
-          "one driver call may take %d bytes, one backing page has %d (%s)"
-              .formatted(bounds.capBytes(), pageBytes, String.join("; ", bounds.described())),
+          String.format(
+              Locale.ROOT,
+              "one driver call may take %d bytes, one backing page has %d (%s)",
+              bounds.capBytes(),
+              pageBytes,
+              String.join("; ", bounds.described())),
           "Use smaller pages, or ignore the bound by its id",
           null);
     }
@@ -59,8 +64,10 @@ record PinPlan(RegistrationPlan plan, PinBounds bounds, Traits traits, List<Stri
     }
     if (plan.longestCallBytes() > Math.max(slice, pageBytes)) {
       notes.add(
-          "legal cuts lie so far apart that one driver call takes %d bytes"
-              .formatted(plan.longestCallBytes()));
+          String.format(
+              Locale.ROOT,
+              "legal cuts lie so far apart that one driver call takes %d bytes",
+              plan.longestCallBytes()));
     }
     return new PinPlan(plan, bounds, traits, notes);
   }
@@ -76,8 +83,11 @@ record PinPlan(RegistrationPlan plan, PinBounds bounds, Traits traits, List<Stri
     }
     if (asked % pageBytes != 0) {
       notes.add(
-          "a slice of %d bytes is not whole backing pages: %d are used"
-              .formatted(asked, asked - asked % pageBytes));
+          String.format(
+              Locale.ROOT,
+              "a slice of %d bytes is not whole backing pages: %d are used",
+              asked,
+              asked - asked % pageBytes));
     }
     return asked;
   }

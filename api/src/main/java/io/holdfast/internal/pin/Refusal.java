@@ -7,6 +7,7 @@ import io.holdfast.internal.core.CoreDevice;
 import io.holdfast.pin.PinException;
 import io.holdfast.spi.HostKernel;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -32,8 +33,12 @@ final class Refusal {
           offsetBytes,
           range.byteSize(),
           Optional.empty(),
-          "%s; a part of the %d bytes at 0x%x was registered by somebody else in this process"
-              .formatted(answer.getMessage(), range.byteSize(), range.address()),
+          String.format(
+              Locale.ROOT,
+              "%s; a part of the %d bytes at 0x%x was registered by somebody else in this process",
+              answer.getMessage(),
+              range.byteSize(),
+              range.address()),
           "Let its owner unregister it; Holdfast never unregisters what it has not registered",
           answer);
     }
@@ -57,19 +62,20 @@ final class Refusal {
       long total,
       DriverException answer,
       PinException.Surroundings around) {
-    return ("%s for %d bytes of host memory at 0x%x, offset %d of %d; this process has pinned %d"
+    return String.format(
+        Locale.ROOT,
+        "%s for %d bytes of host memory at 0x%x, offset %d of %d; this process has pinned %d"
             + " bytes, the host has %s available, the limit of locked memory is %s, the device has"
-            + " %s free")
-        .formatted(
-            answer.getMessage(),
-            range.byteSize(),
-            range.address(),
-            offset,
-            total,
-            around.pinnedBytes(),
-            bytes(around.hostAvailableBytes(), "an unknown amount"),
-            bytes(around.lockLimitBytes(), "unlimited"),
-            bytes(around.deviceFreeBytes(), "an unknown amount"));
+            + " %s free",
+        answer.getMessage(),
+        range.byteSize(),
+        range.address(),
+        offset,
+        total,
+        around.pinnedBytes(),
+        bytes(around.hostAvailableBytes(), "an unknown amount"),
+        bytes(around.lockLimitBytes(), "unlimited"),
+        bytes(around.deviceFreeBytes(), "an unknown amount"));
   }
 
   private static String bytes(OptionalLong known, String otherwise) {

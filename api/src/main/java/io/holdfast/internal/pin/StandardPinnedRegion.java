@@ -31,6 +31,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -266,7 +267,9 @@ final class StandardPinnedRegion implements PinnedMemory {
           if (smaller > 0) {
             most = smaller;
           } else if (request.onFailure() == OnFailure.KEEP_WHAT_WORKED) {
-            note("kept what worked, %d bytes: %s".formatted(from, why.getMessage()));
+            note(
+                String.format(
+                    Locale.ROOT, "kept what worked, %d bytes: %s", from, why.getMessage()));
             end(Phase.STOPPED, why);
             return;
           } else {
@@ -292,8 +295,13 @@ final class StandardPinnedRegion implements PinnedMemory {
       return 0;
     }
     note(
-        "%d bytes at offset %d were refused (%s); trying at most %d"
-            .formatted(to - from, from, refused.getMessage(), half));
+        String.format(
+            Locale.ROOT,
+            "%d bytes at offset %d were refused (%s); trying at most %d",
+            to - from,
+            from,
+            refused.getMessage(),
+            half));
     return half;
   }
 
@@ -407,10 +415,14 @@ final class StandardPinnedRegion implements PinnedMemory {
     if (!overBudget && pacer.isOver(nanos) && decided.plan().nextCut(from, 1) == to) {
       overBudget = true;
       note(
-          ("a driver call of %d bytes, which cannot be smaller here, took %d us and should take %d:"
-                  + " calls of other threads may have waited as long. Nothing has failed; allow"
-                  + " more by PinPacing.polite, or choose smaller blocks or pages")
-              .formatted(to - from, nanos / 1000, pacer.budgetNanos() / 1000));
+          String.format(
+              Locale.ROOT,
+              "a driver call of %d bytes, which cannot be smaller here, took %d us and should take"
+                  + " %d: calls of other threads may have waited as long. Nothing has failed; allow"
+                  + " more by PinPacing.polite, or choose smaller blocks or pages",
+              to - from,
+              nanos / 1000,
+              pacer.budgetNanos() / 1000));
     }
   }
 
@@ -684,8 +696,13 @@ final class StandardPinnedRegion implements PinnedMemory {
               one.offset,
               one.bytes(),
               Optional.empty(),
-              "%d bytes at 0x%x, offset %d, stay pinned and mapped: %s"
-                  .formatted(one.bytes(), one.range.address(), one.offset, answer.getMessage()),
+              String.format(
+                  Locale.ROOT,
+                  "%d bytes at 0x%x, offset %d, stay pinned and mapped: %s",
+                  one.bytes(),
+                  one.range.address(),
+                  one.offset,
+                  answer.getMessage()),
               "Try Pinner.retryQuarantine() later",
               answer));
     } finally {
@@ -746,7 +763,12 @@ final class StandardPinnedRegion implements PinnedMemory {
         watermarkBytes,
         memory.mappedBytes() - watermarkBytes,
         Optional.empty(),
-        "pinning was %s after %d of %d bytes".formatted(how, watermarkBytes, memory.mappedBytes()),
+        String.format(
+            Locale.ROOT,
+            "pinning was %s after %d of %d bytes",
+            how,
+            watermarkBytes,
+            memory.mappedBytes()),
         "",
         null);
   }
@@ -825,8 +847,11 @@ final class StandardPinnedRegion implements PinnedMemory {
     place.requireOpen();
     if (layout.extentBytes() > memory.logicalBytes()) {
       throw new IllegalArgumentException(
-          "the layout reaches to byte %d, the memory has %d"
-              .formatted(layout.extentBytes(), memory.logicalBytes()));
+          String.format(
+              Locale.ROOT,
+              "the layout reaches to byte %d, the memory has %d",
+              layout.extentBytes(),
+              memory.logicalBytes()));
     }
     return HostSlots.of(this, layout);
   }
@@ -1035,7 +1060,11 @@ final class StandardPinnedRegion implements PinnedMemory {
 
     Place(StandardPinnedRegion region) {
       super(
-          "pins of %d bytes at 0x%x".formatted(region.memory.mappedBytes(), region.pages.address()),
+          String.format(
+              Locale.ROOT,
+              "pins of %d bytes at 0x%x",
+              region.memory.mappedBytes(),
+              region.pages.address()),
           region.memory.standing(),
           region.device.standing());
       this.region = region;

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -264,8 +265,12 @@ public final class UnpinnedSlots implements HostBlocks, LeaseDesk {
       }
       if (use.writeLease || (access == Access.WRITE && use.readLeases > 0)) {
         throw new BusyException(
-            "%s slot %d (pair %d)"
-                .formatted(access == Access.WRITE ? "a store to" : "a load from", slot, pair),
+            String.format(
+                Locale.ROOT,
+                "%s slot %d (pair %d)",
+                access == Access.WRITE ? "a store to" : "a load from",
+                slot,
+                pair),
             List.of(leasesOf(slot, use)));
       }
       conflict |= use.stores > 0 || (access == Access.WRITE && use.loads > 0);

@@ -11,9 +11,11 @@ import io.holdfast.host.PageKind;
 import io.holdfast.layout.BlockLayout;
 import io.holdfast.layout.BlockShape;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -123,6 +125,27 @@ class ConfigKeysTest {
                     LAYOUT));
     assertTrue(
         String.valueOf(error.getMessage()).startsWith("cpu_prefault is 'false'"), error::toString);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cpu_bytes_to_use_per_rank", "host_pool_gib"})
+  @Timeout(60)
+  void amountsThatWouldTakeLongToWorkOutAreRefusedUnread(String key) {
+    for (String wrong :
+        List.of("1e600000000", "1e2147483647", "1e-600000000", "7".repeat(2_000_000))) {
+      IllegalArgumentException error =
+          assertThrows(IllegalArgumentException.class, () -> bytes(Map.of(key, wrong)));
+
+      assertTrue(String.valueOf(error.getMessage()).startsWith(key + " is '"), error::toString);
+      assertTrue(String.valueOf(error.getMessage()).length() < 300, "the value is cut");
+    }
+  }
+
+  @Test
+  void amountsMayHaveExponentsAndZeros() {
+    assertEquals(1_000_000 / 8192 * 8192, bytes(Map.of("cpu_bytes_to_use_per_rank", "1e6")));
+    assertEquals(8192, bytes(Map.of("cpu_bytes_to_use_per_rank", "8192.000")));
+    assertEquals(131_072L * 8192, bytes(Map.of("host_pool_gib", "0.001e3")));
   }
 
   @Test

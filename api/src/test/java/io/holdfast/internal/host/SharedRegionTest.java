@@ -429,4 +429,14 @@ class SharedRegionTest {
                         HostRequest.ofBytes(1).pages(PageKind.directory(folder.resolve("absent")))),
                     0));
   }
+
+  @Test
+  void slicesThatNoLongCanCountTogetherAreRefusedWithTheNumbers() {
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> backend.pageSource().share(request(200, 1L << 62), 0));
+
+    assertEquals("200 slices of " + (1L << 62) + " bytes exceed a long", refused.getMessage());
+  }
 }

@@ -24,6 +24,7 @@ import io.holdfast.spi.HostKernels;
 import io.holdfast.spi.StandardBackend;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -519,7 +520,7 @@ public final class SimMachine implements AutoCloseable {
         specs.add(
             new DeviceSpec(
                 "Simulated device",
-                String.format("5e100000-0000-4000-8000-%012x", i),
+                String.format(Locale.ROOT, "5e100000-0000-4000-8000-%012x", i),
                 "",
                 bytes,
                 OptionalInt.empty(),

@@ -12,6 +12,7 @@ import io.holdfast.spi.StreamHandle;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 
 /**
  * Many copies in one driver call. The driver takes no default stream and no row of 0 bytes here.
@@ -74,7 +75,8 @@ final class CudaBatchCopies implements BatchCopyPort {
     }
     if (code != 0) {
       DriverException failure =
-          port.failure("cuMemcpyBatchAsync of %d rows".formatted(to - from), code);
+          port.failure(
+              String.format(Locale.ROOT, "cuMemcpyBatchAsync of %d rows", to - from), code);
       throw failedAt >= 0 && failedAt < to - from ? failure.atEntry(from + failedAt) : failure;
     }
   }

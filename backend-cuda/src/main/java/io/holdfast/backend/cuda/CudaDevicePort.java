@@ -42,6 +42,7 @@ import io.holdfast.spi.Traits;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -176,7 +177,12 @@ final class CudaDevicePort implements DevicePort {
     }
     if (code != 0) {
       throw failure(
-          "cuMemHostRegister_v2(0x%x, %d, %d)".formatted(range.address(), range.byteSize(), flags),
+          String.format(
+              Locale.ROOT,
+              "cuMemHostRegister_v2(0x%x, %d, %d)",
+              range.address(),
+              range.byteSize(),
+              flags),
           code);
     }
   }
@@ -192,7 +198,7 @@ final class CudaDevicePort implements DevicePort {
       Reference.reachabilityFence(range);
     }
     if (code != 0) {
-      throw failure("cuMemHostUnregister(0x%x)".formatted(range.address()), code);
+      throw failure(String.format(Locale.ROOT, "cuMemHostUnregister(0x%x)", range.address()), code);
     }
   }
 
@@ -208,7 +214,8 @@ final class CudaDevicePort implements DevicePort {
       leave(frame);
     }
     if (code != 0) {
-      throw failure("cuMemHostGetDevicePointer_v2(0x%x)".formatted(range.address()), code);
+      throw failure(
+          String.format(Locale.ROOT, "cuMemHostGetDevicePointer_v2(0x%x)", range.address()), code);
     }
     return new DeviceRange(address, range.byteSize());
   }
@@ -227,7 +234,7 @@ final class CudaDevicePort implements DevicePort {
       leave(frame);
     }
     if (code != 0) {
-      throw failure("cuMemAlloc_v2(%d)".formatted(bytes), code);
+      throw failure(String.format(Locale.ROOT, "cuMemAlloc_v2(%d)", bytes), code);
     }
     return new DeviceRange(address, bytes);
   }
@@ -242,7 +249,7 @@ final class CudaDevicePort implements DevicePort {
       leave(frame);
     }
     if (code != 0) {
-      throw failure("cuMemFree_v2(0x%x)".formatted(range.address()), code);
+      throw failure(String.format(Locale.ROOT, "cuMemFree_v2(0x%x)", range.address()), code);
     }
   }
 
@@ -256,7 +263,9 @@ final class CudaDevicePort implements DevicePort {
       leave(frame);
     }
     if (code != 0) {
-      throw failure("cuMemsetD8Async(0x%x, %d)".formatted(range.address(), range.bytes()), code);
+      throw failure(
+          String.format(Locale.ROOT, "cuMemsetD8Async(0x%x, %d)", range.address(), range.bytes()),
+          code);
     }
   }
 
@@ -295,7 +304,7 @@ final class CudaDevicePort implements DevicePort {
       return Optional.empty();
     }
     if (code != 0) {
-      throw failure("cuMemGetAddressRange_v2(0x%x)".formatted(address), code);
+      throw failure(String.format(Locale.ROOT, "cuMemGetAddressRange_v2(0x%x)", address), code);
     }
     return Optional.of(range);
   }
@@ -371,8 +380,13 @@ final class CudaDevicePort implements DevicePort {
           case DEVICE_TO_HOST -> "cuMemcpyDtoHAsync_v2";
           case DEVICE_TO_DEVICE -> "cuMemcpyDtoDAsync_v2";
         };
-    return "%s(0x%x, 0x%x, %d)"
-        .formatted(call, table.destination(row), table.source(row), table.bytes(row));
+    return String.format(
+        Locale.ROOT,
+        "%s(0x%x, 0x%x, %d)",
+        call,
+        table.destination(row),
+        table.source(row),
+        table.bytes(row));
   }
 
   // ---- streams
@@ -404,7 +418,7 @@ final class CudaDevicePort implements DevicePort {
       leave(frame);
     }
     if (code != 0) {
-      throw failure("cuStreamGetCtx(0x%x)".formatted(rawHandle), code);
+      throw failure(String.format(Locale.ROOT, "cuStreamGetCtx(0x%x)", rawHandle), code);
     }
     return new StreamHandle(rawHandle, owner == context ? 0 : owner);
   }

@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.holdfast.spi.HostAllocationPort;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
 /** Host memory that the driver allocates, pinned, mapped and portable. */
 final class CudaHostAllocations implements HostAllocationPort {
@@ -33,7 +34,7 @@ final class CudaHostAllocations implements HostAllocationPort {
       port.leave(frame);
     }
     if (code != 0) {
-      throw port.failure("cuMemHostAlloc(%d, %d)".formatted(bytes, flags), code);
+      throw port.failure(String.format(Locale.ROOT, "cuMemHostAlloc(%d, %d)", bytes, flags), code);
     }
     return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
@@ -48,7 +49,7 @@ final class CudaHostAllocations implements HostAllocationPort {
       port.leave(frame);
     }
     if (code != 0) {
-      throw port.failure("cuMemFreeHost(0x%x)".formatted(memory.address()), code);
+      throw port.failure(String.format(Locale.ROOT, "cuMemFreeHost(0x%x)", memory.address()), code);
     }
   }
 }

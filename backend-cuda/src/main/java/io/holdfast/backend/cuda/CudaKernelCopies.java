@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -176,7 +177,9 @@ final class CudaKernelCopies implements KernelCopyPort {
     }
     if (code != 0) {
       throw port.failure(
-          "cuLaunchKernel of %d rows by %d thread blocks".formatted(rows, threadBlocks), code);
+          String.format(
+              Locale.ROOT, "cuLaunchKernel of %d rows by %d thread blocks", rows, threadBlocks),
+          code);
     }
   }
 

@@ -10,6 +10,7 @@ import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.PitchedCopyPort;
 import io.holdfast.spi.StreamHandle;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
 /** Regular rows in one driver call, described by a CUDA_MEMCPY2D. */
 final class CudaPitchedCopies implements PitchedCopyPort {
@@ -60,9 +61,15 @@ final class CudaPitchedCopies implements PitchedCopyPort {
     }
     if (code != 0) {
       throw port.failure(
-          "cuMemcpy2DAsync_v2(0x%x/%d, 0x%x/%d, %d x %d)"
-              .formatted(
-                  destination, destinationPitchBytes, source, sourcePitchBytes, rowBytes, rows),
+          String.format(
+              Locale.ROOT,
+              "cuMemcpy2DAsync_v2(0x%x/%d, 0x%x/%d, %d x %d)",
+              destination,
+              destinationPitchBytes,
+              source,
+              sourcePitchBytes,
+              rowBytes,
+              rows),
           code);
     }
   }

@@ -24,6 +24,7 @@ import io.holdfast.spi.VirtualMemoryPort;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
@@ -107,7 +108,9 @@ final class CudaVirtualMemory implements VirtualMemoryPort {
     }
     if (code != 0) {
       throw port.failure(
-          "cuMemAddressReserve(%d, %d, 0x%x)".formatted(bytes, alignmentBytes, hint), code);
+          String.format(
+              Locale.ROOT, "cuMemAddressReserve(%d, %d, 0x%x)", bytes, alignmentBytes, hint),
+          code);
     }
     return new DeviceRange(address, bytes);
   }
@@ -136,7 +139,7 @@ final class CudaVirtualMemory implements VirtualMemoryPort {
       port.leave(frame);
     }
     if (code != 0) {
-      throw port.failure("cuMemCreate(%d, %s)".formatted(bytes, form), code);
+      throw port.failure(String.format(Locale.ROOT, "cuMemCreate(%d, %s)", bytes, form), code);
     }
     return new PhysicalHandle(handle);
   }
@@ -293,7 +296,8 @@ final class CudaVirtualMemory implements VirtualMemoryPort {
 
   private void checkRange(String call, DeviceRange range, int code) {
     if (code != 0) {
-      throw port.failure("%s(0x%x, %d)".formatted(call, range.address(), range.bytes()), code);
+      throw port.failure(
+          String.format(Locale.ROOT, "%s(0x%x, %d)", call, range.address(), range.bytes()), code);
     }
   }
 

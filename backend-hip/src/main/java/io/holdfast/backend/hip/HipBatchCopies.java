@@ -13,6 +13,7 @@ import io.holdfast.spi.StreamHandle;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 
 /**
  * Many copies in one call. Versions 7.2.x answer 801 to any attribute and moved nothing then: the
@@ -73,7 +74,8 @@ final class HipBatchCopies implements BatchCopyPort {
     }
     if (code != 0) {
       DriverException failure =
-          port.failure("hipMemcpyBatchAsync of %d rows".formatted(to - from), code);
+          port.failure(
+              String.format(Locale.ROOT, "hipMemcpyBatchAsync of %d rows", to - from), code);
       throw failedAt >= 0 && failedAt < to - from ? failure.atEntry(from + failedAt) : failure;
     }
   }

@@ -37,6 +37,7 @@ import io.holdfast.spi.Traits;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -160,7 +161,12 @@ final class HipDevicePort implements DevicePort {
     }
     if (code != 0) {
       throw failure(
-          "hipHostRegister(0x%x, %d, %d)".formatted(range.address(), range.byteSize(), flags)
+          String.format(
+                  Locale.ROOT,
+                  "hipHostRegister(0x%x, %d, %d)",
+                  range.address(),
+                  range.byteSize(),
+                  flags)
               + (code == HIP_ERROR_INVALID_VALUE ? HipTraits.ONE_CODE_FOR_ALL : ""),
           code);
     }
@@ -182,7 +188,7 @@ final class HipDevicePort implements DevicePort {
       if (known) {
         driver.registrations().add(range);
       }
-      throw failure("hipHostUnregister(0x%x)".formatted(range.address()), code);
+      throw failure(String.format(Locale.ROOT, "hipHostUnregister(0x%x)", range.address()), code);
     }
   }
 
@@ -198,7 +204,8 @@ final class HipDevicePort implements DevicePort {
       leave(frame, code);
     }
     if (code != 0) {
-      throw failure("hipHostGetDevicePointer(0x%x)".formatted(range.address()), code);
+      throw failure(
+          String.format(Locale.ROOT, "hipHostGetDevicePointer(0x%x)", range.address()), code);
     }
     return new DeviceRange(address, range.byteSize());
   }
@@ -217,7 +224,7 @@ final class HipDevicePort implements DevicePort {
       leave(frame, code);
     }
     if (code != 0) {
-      throw failure("hipMalloc(%d)".formatted(bytes), code);
+      throw failure(String.format(Locale.ROOT, "hipMalloc(%d)", bytes), code);
     }
     return new DeviceRange(address, bytes);
   }
@@ -232,7 +239,7 @@ final class HipDevicePort implements DevicePort {
       leave(frame, code);
     }
     if (code != 0) {
-      throw failure("hipFree(0x%x)".formatted(range.address()), code);
+      throw failure(String.format(Locale.ROOT, "hipFree(0x%x)", range.address()), code);
     }
   }
 
@@ -246,7 +253,9 @@ final class HipDevicePort implements DevicePort {
       leave(frame, code);
     }
     if (code != 0) {
-      throw failure("hipMemsetD8Async(0x%x, %d)".formatted(range.address(), range.bytes()), code);
+      throw failure(
+          String.format(Locale.ROOT, "hipMemsetD8Async(0x%x, %d)", range.address(), range.bytes()),
+          code);
     }
   }
 
@@ -294,7 +303,7 @@ final class HipDevicePort implements DevicePort {
       return Optional.empty();
     }
     if (code != 0) {
-      throw failure("hipMemGetAddressRange(0x%x)".formatted(address), code);
+      throw failure(String.format(Locale.ROOT, "hipMemGetAddressRange(0x%x)", address), code);
     }
     return Optional.of(range);
   }
@@ -363,8 +372,13 @@ final class HipDevicePort implements DevicePort {
           case DEVICE_TO_HOST -> "hipMemcpyDtoHAsync";
           case DEVICE_TO_DEVICE -> "hipMemcpyDtoDAsync";
         };
-    return "%s(0x%x, 0x%x, %d)"
-        .formatted(call, table.destination(row), table.source(row), table.bytes(row));
+    return String.format(
+        Locale.ROOT,
+        "%s(0x%x, 0x%x, %d)",
+        call,
+        table.destination(row),
+        table.source(row),
+        table.bytes(row));
   }
 
   // ---- streams
@@ -405,7 +419,7 @@ final class HipDevicePort implements DevicePort {
       leave(frame, code);
     }
     if (code != 0) {
-      throw failure("hipStreamGetDevice(0x%x)".formatted(rawHandle), code);
+      throw failure(String.format(Locale.ROOT, "hipStreamGetDevice(0x%x)", rawHandle), code);
     }
     return new StreamHandle(rawHandle, owner == device ? 0 : owner + 1L);
   }

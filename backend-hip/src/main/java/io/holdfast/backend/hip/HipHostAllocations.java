@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.holdfast.spi.HostAllocationPort;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 
 /**
  * Host memory that the runtime allocates. Its node is the runtime's choice, near the device: the
@@ -36,7 +37,7 @@ final class HipHostAllocations implements HostAllocationPort {
       port.leave(frame, code);
     }
     if (code != 0) {
-      throw port.failure("hipHostMalloc(%d, %d)".formatted(bytes, flags), code);
+      throw port.failure(String.format(Locale.ROOT, "hipHostMalloc(%d, %d)", bytes, flags), code);
     }
     return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
@@ -51,7 +52,7 @@ final class HipHostAllocations implements HostAllocationPort {
       port.leave(frame, code);
     }
     if (code != 0) {
-      throw port.failure("hipHostFree(0x%x)".formatted(memory.address()), code);
+      throw port.failure(String.format(Locale.ROOT, "hipHostFree(0x%x)", memory.address()), code);
     }
   }
 }

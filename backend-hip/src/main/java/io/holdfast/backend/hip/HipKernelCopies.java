@@ -10,6 +10,7 @@ import io.holdfast.spi.StreamHandle;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -180,7 +181,11 @@ final class HipKernelCopies implements KernelCopyPort {
     }
     if (code != 0) {
       throw port.failure(
-          "hipModuleLaunchKernel of %d rows by %d thread blocks".formatted(rows, threadBlocks),
+          String.format(
+              Locale.ROOT,
+              "hipModuleLaunchKernel of %d rows by %d thread blocks",
+              rows,
+              threadBlocks),
           code);
     }
   }

@@ -8,6 +8,7 @@ import static io.holdfast.backend.hip.HipConstants.HIP_MEMCPY_HOST_TO_DEVICE;
 import io.holdfast.spi.CopyTable;
 import io.holdfast.spi.PitchedCopyPort;
 import io.holdfast.spi.StreamHandle;
+import java.util.Locale;
 
 /**
  * Regular rows in one call, by its plain arguments: the struct of the other form has memory types
@@ -58,9 +59,15 @@ final class HipPitchedCopies implements PitchedCopyPort {
     }
     if (code != 0) {
       throw port.failure(
-          "hipMemcpy2DAsync(0x%x/%d, 0x%x/%d, %d x %d)"
-              .formatted(
-                  destination, destinationPitchBytes, source, sourcePitchBytes, rowBytes, rows),
+          String.format(
+              Locale.ROOT,
+              "hipMemcpy2DAsync(0x%x/%d, 0x%x/%d, %d x %d)",
+              destination,
+              destinationPitchBytes,
+              source,
+              sourcePitchBytes,
+              rowBytes,
+              rows),
           code);
     }
   }

@@ -1,6 +1,7 @@
 package io.holdfast.backend.hip;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 
@@ -39,8 +40,12 @@ final class HipRegistrations {
     }
     if (before.getKey() != range.address()) {
       throw new IllegalArgumentException(
-          "0x%x lies inside of the registration at 0x%x, and the HIP runtime aborts the process"
-                  .formatted(range.address(), before.getKey())
+          String.format(
+                  Locale.ROOT,
+                  "0x%x lies inside of the registration at 0x%x, and the HIP runtime aborts the"
+                      + " process",
+                  range.address(),
+                  before.getKey())
               + " when that is unregistered by an inner address");
     }
     ranges.computeIfPresent(

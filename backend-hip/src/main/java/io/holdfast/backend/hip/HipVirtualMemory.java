@@ -19,6 +19,7 @@ import io.holdfast.spi.DeviceRange;
 import io.holdfast.spi.PhysicalHandle;
 import io.holdfast.spi.VirtualMemoryPort;
 import java.lang.foreign.MemorySegment;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
@@ -107,7 +108,9 @@ final class HipVirtualMemory implements VirtualMemoryPort {
     }
     if (code != 0) {
       throw port.failure(
-          "hipMemAddressReserve(%d, %d, 0x%x)".formatted(bytes, alignmentBytes, hint), code);
+          String.format(
+              Locale.ROOT, "hipMemAddressReserve(%d, %d, 0x%x)", bytes, alignmentBytes, hint),
+          code);
     }
     return new DeviceRange(address, bytes);
   }
@@ -136,7 +139,7 @@ final class HipVirtualMemory implements VirtualMemoryPort {
       port.leave(frame, code);
     }
     if (code != 0) {
-      throw port.failure("hipMemCreate(%d, %s)".formatted(bytes, wanted), code);
+      throw port.failure(String.format(Locale.ROOT, "hipMemCreate(%d, %s)", bytes, wanted), code);
     }
     return new PhysicalHandle(handle);
   }
@@ -288,7 +291,8 @@ final class HipVirtualMemory implements VirtualMemoryPort {
 
   private void checkRange(String call, DeviceRange range, int code) {
     if (code != 0) {
-      throw port.failure("%s(0x%x, %d)".formatted(call, range.address(), range.bytes()), code);
+      throw port.failure(
+          String.format(Locale.ROOT, "%s(0x%x, %d)", call, range.address(), range.bytes()), code);
     }
   }
 }

@@ -10,6 +10,7 @@ import io.holdfast.host.PageKind;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -95,6 +96,7 @@ public final class Experiments implements Callable<Integer> {
    * @param arguments of the command line
    */
   public static void main(String[] arguments) {
+    Locale.setDefault(Locale.Category.FORMAT, Locale.ROOT);
     PrintWriter out = new PrintWriter(System.out, true, System.out.charset());
     PrintWriter err = new PrintWriter(System.err, true, System.err.charset());
     System.exit(run(arguments, out, err));

@@ -37,15 +37,24 @@ public final class TinyProvider implements BackendProvider {
 
   @Override
   public Availability probe(ProbeLog log) {
-    Path library = Path.of(System.getProperty("tiny.library", "libtiny.so"));
-    if (!Files.exists(library)) {
-      log.tried(library.toString(), "there is no such file");
-      return Availability.Unavailable.because(
-          "libtiny was not found", "Name it with -Dtiny.library=PATH");
+    String named = System.getProperty("tiny.library", "libtiny.so");
+    try {
+      Path library = Path.of(named).toAbsolutePath();
+      if (!Files.exists(library)) {
+        log.tried(named, "there is no such file");
+        return Availability.Unavailable.because(
+            "libtiny was not found", "Name it with -Dtiny.library=PATH");
+      }
+      TinyDriver driver = new TinyDriver(new TinyBindings(library));
+      log.tried(named, "loaded");
+      return StandardBackend.availability(driver, "Plug one in");
+    } catch (RuntimeException | LinkageError no) { // no library, or one that lacks a function
+      log.tried(named, no.toString());
+      return new Availability.Unavailable(
+          "libtiny cannot be loaded: " + no,
+          "Name a libtiny.so for this machine with -Dtiny.library=PATH",
+          Optional.of(no));
     }
-    log.tried(library.toString(), "found");
-    return StandardBackend.availability(
-        new TinyDriver(new TinyBindings(library.toAbsolutePath())), "Plug one in");
   }
 
   @Override

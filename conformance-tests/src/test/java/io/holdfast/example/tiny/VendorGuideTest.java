@@ -1,8 +1,12 @@
 package io.holdfast.example.tiny;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.Availability;
+import io.holdfast.BackendUnavailableException;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +20,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The guide, held to what is compiled here. */
 final class VendorGuideTest {
@@ -64,6 +70,30 @@ final class VendorGuideTest {
       }
     }
     assertEquals(List.of(), strange, "not in the sources any more");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"pom.xml,cannot be loaded", "target/no-such-file,not found"})
+  void a_file_that_is_no_library_is_an_answer_and_no_exception(String file, String reason) {
+    String saved = System.getProperty("tiny.library", "");
+    System.setProperty("tiny.library", file);
+    try {
+      List<String> tried = new ArrayList<>();
+      Availability.Unavailable no =
+          assertInstanceOf(
+              Availability.Unavailable.class,
+              new TinyProvider().probe((what, _) -> tried.add(what)));
+
+      assertTrue(no.reason().contains(reason), no.reason());
+      assertEquals(List.of(file), tried);
+      assertThrows(BackendUnavailableException.class, () -> new TinyProvider().open());
+    } finally {
+      if (saved.isEmpty()) {
+        System.clearProperty("tiny.library");
+      } else {
+        System.setProperty("tiny.library", saved);
+      }
+    }
   }
 
   /** As a vendor runs it: the command, a folder of classes, a service file, a report. */

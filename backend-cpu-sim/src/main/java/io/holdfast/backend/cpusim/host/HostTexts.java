@@ -6,6 +6,7 @@ import io.holdfast.backend.cpusim.host.SimHost.FileSystem;
 import io.holdfast.backend.cpusim.host.SimHost.PoolState;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -145,7 +146,7 @@ final class HostTexts {
   }
 
   private static String line(String name, long bytes) {
-    return String.format("%s:%15d kB%n", name, bytes / 1024).replace("\r", "");
+    return String.format(Locale.ROOT, "%s:%15d kB%n", name, bytes / 1024).replace("\r", "");
   }
 
   private @Nullable PoolState poolOf(String folder) {
