@@ -3,9 +3,12 @@ package io.holdfast.internal.pin;
 import static io.holdfast.internal.pin.Bench.BASE;
 import static io.holdfast.internal.pin.Bench.MIB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.holdfast.error.HostKernelException;
+import io.holdfast.error.SettingException;
 import io.holdfast.pin.PinException;
 import io.holdfast.pin.Pinner;
 import io.holdfast.spi.HostKernel;
@@ -106,7 +109,11 @@ class PinLedgerTest {
   void aLedgerThatIsNotThereIsAnError() {
     System.setProperty(Pinner.LEDGER_PROPERTY, folder.resolve("absent").toString());
     try (PinDesk desk = new PinDesk("mine", kernel)) {
-      assertThrows(io.holdfast.error.HostKernelException.class, () -> claim(desk, 0, 20 * MIB));
+      SettingException refused =
+          assertThrows(SettingException.class, () -> claim(desk, 0, 20 * MIB));
+
+      assertEquals(Pinner.LEDGER_PROPERTY, refused.setting());
+      assertInstanceOf(HostKernelException.class, refused.getCause());
     }
   }
 
