@@ -35,7 +35,8 @@ final class SignalTest {
   void a_signal_during_soak_closes_cleanly_and_tells_by_the_exit_code(String signal, int code)
       throws Exception {
     Process soak = soak("--seconds=600", "--bytes=8MiB", "--json");
-    try (BufferedReader err = lines(soak)) {
+    try (BufferedReader err = lines(soak);
+        Ending _ = () -> end(soak)) {
       awaitReady(err);
       signal(soak.pid(), signal);
       assertTrue(soak.waitFor(60, TimeUnit.SECONDS), "soak did not end after SIG" + signal);
@@ -45,8 +46,6 @@ final class SignalTest {
       assertEquals(0, result.path("mismatches").asLong(-1));
       assertEquals(0, result.path("leaks").asLong(-1), result::toPrettyString);
       assertTrue(result.path("roundTrips").asLong() > 0, result::toPrettyString);
-    } finally {
-      soak.destroyForcibly();
     }
   }
 
@@ -70,8 +69,7 @@ final class SignalTest {
       assertFalse(err.join().contains("\tat "), err::join);
       children.forEach(child -> assertFalse(child.isAlive(), "a rank is left behind"));
     } finally {
-      soak.descendants().forEach(ProcessHandle::destroyForcibly);
-      soak.destroyForcibly();
+      end(soak);
     }
   }
 
@@ -124,7 +122,8 @@ final class SignalTest {
   void numbers_have_the_same_digits_in_every_language() throws Exception {
     Process soak =
         soak(List.of("-Duser.language=ar", "-Duser.country=EG"), "--seconds=0.2", "--bytes=4MiB");
-    try (BufferedReader err = lines(soak)) {
+    try (BufferedReader err = lines(soak);
+        Ending _ = () -> end(soak)) {
       String all =
           new String(soak.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
               + err.lines().collect(Collectors.joining("\n"));
@@ -132,15 +131,14 @@ final class SignalTest {
       assertTrue(soak.waitFor(60, TimeUnit.SECONDS));
       assertTrue(all.contains("ready after"), all);
       assertTrue(all.chars().allMatch(letter -> letter < 128), all);
-    } finally {
-      soak.destroyForcibly();
     }
   }
 
   @Test
   void a_signal_to_the_parent_of_ranks_ends_all_of_them_cleanly() throws Exception {
     Process soak = soak("--seconds=600", "--bytes=4MiB", "--ranks=2", "--json");
-    try (BufferedReader err = lines(soak)) {
+    try (BufferedReader err = lines(soak);
+        Ending _ = () -> end(soak)) {
       awaitReady(err);
       List<ProcessHandle> ranks = soak.descendants().toList();
       assertEquals(2, ranks.size());
@@ -155,10 +153,18 @@ final class SignalTest {
       for (ProcessHandle rank : ranks) {
         assertFalse(rank.isAlive(), "rank " + rank.pid() + " is left behind");
       }
-    } finally {
-      soak.descendants().forEach(ProcessHandle::destroyForcibly);
-      soak.destroyForcibly();
     }
+  }
+
+  /** Before the pipes are closed: while a child holds one, closing it waits for its reader. */
+  private interface Ending extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  private static void end(Process soak) {
+    soak.descendants().forEach(ProcessHandle::destroyForcibly);
+    soak.destroyForcibly();
   }
 
   private static Process soak(String... options) throws IOException {
@@ -166,7 +172,8 @@ final class SignalTest {
   }
 
   private static Process soak(List<String> machine, String... options) throws IOException {
-    List<String> command = new ArrayList<>();
+    // As the launcher does: who starts the tests may ignore SIGINT, and children would, too.
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1"));
     command.addAll(machine);
