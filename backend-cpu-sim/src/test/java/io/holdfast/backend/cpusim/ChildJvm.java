@@ -6,13 +6,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** A program of the tests in a JVM of its own. */
 final class ChildJvm {
   private ChildJvm() {}
 
   /**
-   * Runs it to its end, which must be a good one.
+   * Runs it to its end, which must be a good one and come within a hundred seconds.
    *
    * @param options of the JVM
    * @param program has a main method
@@ -34,6 +36,7 @@ final class ChildJvm {
     command.add(program.getName());
     command.addAll(Arrays.asList(arguments));
     Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
+    CompletableFuture.delayedExecutor(100, TimeUnit.SECONDS).execute(child::destroyForcibly);
     String words;
     try (var output = child.inputReader()) {
       words = String.join("\n", output.lines().toList());
