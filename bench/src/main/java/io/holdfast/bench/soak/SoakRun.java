@@ -44,7 +44,6 @@ public final class SoakRun {
   private final Consumer<String> complain;
   private final RoundTrips.Counters counters = new RoundTrips.Counters();
   private final CompletableFuture<Void> stopping = new CompletableFuture<>();
-  private volatile boolean stopped;
 
   /**
    * Nothing is done yet.
@@ -61,7 +60,6 @@ public final class SoakRun {
 
   /** Ends the run early and cleanly. From any thread. */
   public void stop() {
-    stopped = true;
     stopping.complete(null);
   }
 
@@ -210,7 +208,7 @@ public final class SoakRun {
   private boolean awaitReady(HostPool pool) {
     try {
       CompletableFuture.anyOf(pool.ready(), stopping).join();
-      return !stopped;
+      return !stopping.isDone();
     } catch (CompletionException wrapped) {
       if (wrapped.getCause() instanceof RuntimeException reason) {
         throw reason;
@@ -286,7 +284,7 @@ public final class SoakRun {
                 RoundTrips.Share.of(deviceBlocks, i, threads),
                 options.seed() * 31 + options.rank() * 1009L + i,
                 counters,
-                () -> !stopped && System.nanoTime() - begun < lengthNanos,
+                () -> !stopping.isDone() && System.nanoTime() - begun < lengthNanos,
                 complain);
         movers.add(Thread.ofPlatform().name("holdfast-mover-" + i).start(guarded(trips, failure)));
       }
@@ -294,7 +292,7 @@ public final class SoakRun {
         await(mover, () -> elapsed.accept((System.nanoTime() - begun) / 1e9));
       }
       if (failure.get() == null) {
-        forker.awaitRest(() -> stopped);
+        forker.awaitRest(stopping::isDone);
       }
       rethrow(failure.get());
       return forker.forked();
@@ -307,7 +305,7 @@ public final class SoakRun {
         work.run();
       } catch (Throwable thrown) {
         failure.compareAndSet(null, thrown);
-        stopped = true;
+        stopping.complete(null);
       }
     };
   }
